@@ -1,0 +1,5 @@
+"""``python -m initmem.cli``."""
+
+from . import main
+
+main()

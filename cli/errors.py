@@ -1,0 +1,42 @@
+"""Failures as one sentence on standard error: status 2 for wrong input, 1 for work that failed."""
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from pydantic import ValidationError
+
+from ..theory.errors import InvalidInput, WorkFailed
+
+
+@contextmanager
+def report() -> Iterator[None]:
+    """Turn the exceptions of the library into a sentence and an exit status."""
+    try:
+        yield
+    except ValidationError as error:
+        _stop(sentence(error), 2)
+    except InvalidInput as error:
+        _stop(str(error), 2)
+    except WorkFailed as error:
+        _stop(str(error), 1)
+    except KeyboardInterrupt:
+        _stop("stopped by Ctrl-C; finished work is kept.", 130)
+    except OSError as error:
+        where = f" {error.filename}" if error.filename else ""
+        _stop(f"the file system refused{where}: {error.strerror or error}.", 1)
+
+
+def sentence(error: ValidationError) -> str:
+    """The first finding of pydantic, with the value and what is allowed."""
+    first = error.errors()[0]
+    if "error" in first.get("ctx", {}) and isinstance(first["ctx"]["error"], InvalidInput):
+        return str(first["ctx"]["error"])
+    place = ".".join(str(part) for part in first["loc"])
+    allowed = first["msg"][0].lower() + first["msg"][1:]
+    return f"{place} = {first['input']!r} is not allowed: {allowed}."
+
+
+def _stop(message: str, status: int) -> None:
+    print(f"initmem-theory: {message}", file=sys.stderr)
+    sys.exit(status)

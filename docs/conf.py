@@ -1,0 +1,72 @@
+"""Sphinx configuration. The API and command pages are generated, so they cannot go stale."""
+
+import importlib
+import pkgutil
+import subprocess
+import sys
+from importlib.metadata import version as installed_version
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+GENERATED = HERE / "_generated"
+PACKAGES = ("theory", "empirics", "validate", "figures", "cli")
+
+project = "initmem-theory"
+author = "The initmem-theory developers"
+copyright = f"2026, {author}"
+version = release = installed_version("initmem-theory")
+
+extensions = [
+    "sphinx.ext.autodoc",
+    "sphinx.ext.mathjax",
+    "sphinx.ext.viewcode",
+    "numpydoc",
+    "myst_parser",
+]
+exclude_patterns = ["_build"]
+myst_enable_extensions = ["dollarmath", "colon_fence"]
+myst_heading_anchors = 3
+
+smartquotes = False  # it would turn --option into an en dash
+
+autodoc_member_order = "bysource"
+autodoc_typehints = "none"  # the signature and the numpydoc sections say it already
+numpydoc_show_class_members = False
+
+html_theme = "furo"
+html_title = f"{project} {version}"
+
+
+def modules(package: str) -> list[str]:
+    """Name the package and every module below it."""
+    path = importlib.import_module(package).__path__
+    below = [module.name for module in pkgutil.walk_packages(path, prefix=f"{package}.")]
+    return [package, *(name for name in below if not name.endswith("__main__"))]
+
+
+def write(path: Path, text: str) -> None:
+    """Write a generated page; an unchanged one keeps its time, so Sphinx does not read it again."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if not path.exists() or path.read_text("utf-8") != text:
+        path.write_text(text, "utf-8")
+
+
+def api_page(package: str) -> str:
+    """One section a module, in the order of the file system."""
+    sections = (
+        f"## {name}\n\n```{{eval-rst}}\n.. automodule:: {name}\n   :members:\n```\n"
+        for name in modules(package)
+    )
+    return f"# {package}\n\n" + "\n".join(sections)
+
+
+def command_page() -> str:
+    """Return typer's own description of every command."""
+    command = [sys.executable, "-m", "typer", "initmem.cli", "utils", "docs"]
+    command += ["--name", "initmem-theory", "--title", "Command line"]
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout
+
+
+for folder in PACKAGES:
+    write(GENERATED / "api" / f"{folder}.md", api_page(f"initmem.{folder}"))
+write(GENERATED / "cli.md", command_page())

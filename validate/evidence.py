@@ -1,0 +1,138 @@
+"""The comparisons that claims are made of: cells found by what they are, differences with intervals."""
+
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from .regression import ClockRegression
+from .spread import accuracy_matrix, basic_interval, bootstrap_spread
+
+ADAPTIVE = ("adam", "adamw", "muon")
+
+# Columns that make two cells the same recipe but for what a test varies.
+RECIPE = ("optimizer", "lr", "schedule", "epochs", "batch_size", "momentum", "weight_decay")
+
+# Relative difference below which two clocks or effective rates count as equal.
+EQUAL = 0.05
+
+# Share of runs that must interpolate for a cell to be evidence: the claims are about networks that were
+# trained until they fit.
+FITTED = 0.8
+
+
+class Evidence:
+    """The tables of a study, and the comparisons of its cells.
+
+    Parameters
+    ----------
+    table, cells, radial : DataFrame
+        Runs, spreads and radial memory.
+    fits : sequence of ClockRegression
+    rounds, random_state : int
+        Of the bootstrap of differences.
+    """
+
+    def __init__(
+        self,
+        table: pd.DataFrame,
+        cells: pd.DataFrame,
+        radial: pd.DataFrame,
+        fits: Sequence[ClockRegression],
+        rounds: int = 2000,
+        random_state: int = 0,
+    ) -> None:
+        self.fits = fits
+        usable = cells[(cells.interpolated >= FITTED) & cells.spread.notna()]
+        self.cells = usable.merge(radial, on="cell")
+        self.draws = {
+            column: {
+                str(cell): bootstrap_spread(
+                    accuracy_matrix(runs, column),
+                    rounds,
+                    np.random.default_rng([random_state, index]),
+                )
+                for index, (cell, runs) in enumerate(table.groupby("cell", sort=False))
+            }
+            for column in ("test_accuracy", "test_accuracy_final")
+        }
+
+    def sgd(self) -> pd.DataFrame:
+        """Cells of plain SGD, without momentum and decay, the shortest clock first."""
+        cells = self.cells
+        plain = (cells.optimizer == "sgd") & (cells.momentum == 0) & (cells.weight_decay == 0)
+        return cells[plain].sort_values(["lr", "T_SGD"])
+
+    def low_lr_sgd(self) -> Any:
+        """The cell of lowest learning rate, and of these the one of the shortest clock; None if none."""
+        return next(self.sgd().itertuples(), None)
+
+    def adaptive(self) -> list[Any]:
+        """The cell of the longest T_adapt of every adaptive optimizer."""
+        adaptive = self.cells[self.cells.optimizer.isin(ADAPTIVE)]
+        longest = adaptive.sort_values("T_adapt").groupby("optimizer", sort=False).tail(1)
+        return list(longest.itertuples())
+
+    def pairs(self, cells: pd.DataFrame, differing: str) -> Iterator[tuple[Any, Any]]:
+        """Neighbours in the column `differing` among cells that agree in the rest of the recipe."""
+        same = [column for column in RECIPE if column != differing]
+        for _, group in cells.groupby(same):
+            rows = list(group.sort_values(differing).itertuples())
+            yield from pairwise(rows)
+
+    def difference(self, a: Any, b: Any) -> tuple[float, float, float]:
+        """Spread of `a` minus spread of `b`, with its 95% interval."""
+        return self._difference(a, b, "spread", "test_accuracy")
+
+    def difference_at_end(self, a: Any, b: Any) -> tuple[float, float, float]:
+        """The same at the end of training, whatever checkpoint was selected."""
+        return self._difference(a, b, "spread_final", "test_accuracy_final")
+
+    def _difference(self, a: Any, b: Any, spread: str, column: str) -> tuple[float, float, float]:
+        estimate = getattr(a, spread) - getattr(b, spread)
+        draws = self.draws[column]
+        return estimate, *basic_interval(estimate, draws[a.cell] - draws[b.cell])
+
+
+def close(a: float, b: float) -> bool:
+    """Whether two clocks or rates count as equal."""
+    return abs(a - b) <= EQUAL * max(a, b)
+
+
+def same_memory(a: Any, b: Any, gap: tuple[float, float, float]) -> dict[str, bool]:
+    """Whether two cells remember alike, for a verdict.
+
+    Alike is: the radial memories' intervals overlap and the difference of the spreads is within the
+    95% noise floor. Unlike is: the radial memories' intervals are disjoint, or the interval of the
+    difference lies beyond the noise floor.
+    """
+    floor = max(a.floor_95, b.floor_95)
+    disjoint = a.slope_low > b.slope_high or b.slope_low > a.slope_high
+    overlap = a.slope_low <= b.slope_high and b.slope_low <= a.slope_high
+    return {
+        "supported": overlap and abs(gap[0]) < floor,
+        "contradicted": disjoint or gap[1] > floor or gap[2] < -floor,
+    }
+
+
+def name(cell: Any) -> str:
+    """The cell's name in quotation marks."""
+    return f"“{cell.cell}”"
+
+
+def interval(value: float, low: float, high: float, unit: str = " pp", digits: int = 1) -> str:
+    """A value with its interval."""
+    return f"{value:.{digits}f}{unit} [{low:.{digits}f}, {high:.{digits}f}]"
+
+
+def spread_text(cell: Any) -> str:
+    """The spread of a cell with its interval and its noise floor."""
+    numbers = interval(cell.spread, cell.spread_low, cell.spread_high)
+    return f"{name(cell)} {numbers}, 95% noise floor {cell.floor_95:.1f} pp"
+
+
+def radial_text(cell: Any) -> str:
+    """The radial memory of a cell with its interval."""
+    return f"{name(cell)} {interval(cell.slope, cell.slope_low, cell.slope_high, '', 2)}"

@@ -1,0 +1,152 @@
+"""The numbers of a study as text: rounded for reading, a dash for what is not there."""
+
+import math
+from typing import Any
+
+import pandas as pd
+
+from ..theory.clocks import CLOCKS
+from .regression import ClockRegression
+from .study import Study
+
+DASH = "–"
+
+Row = dict[str, Any]
+
+
+def fixed(value: float, digits: int = 1) -> str:
+    """A number with a fixed number of decimals.
+
+    Examples
+    --------
+    >>> fixed(24.566), fixed(-0.256, 2), fixed(float("nan"))
+    ('24.6', '−0.26', '–')
+    """
+    if not math.isfinite(value):
+        return DASH
+    return f"{value:.{digits}f}".replace("-", "−")
+
+
+def significant(value: float, digits: int = 3) -> str:
+    """A number with a fixed number of significant digits.
+
+    Examples
+    --------
+    >>> significant(0.0253125), significant(0.00000731), significant(108.0), significant(12345.0)
+    ('0.0253', '7.31e−6', '108', '12,300')
+    """
+    if not math.isfinite(value):
+        return DASH
+    if 1000 <= abs(value) < 10**6:
+        rounded = round(value, digits - 1 - math.floor(math.log10(abs(value))))
+        return f"{rounded:,.0f}".replace("-", "−")
+    mantissa, _, exponent = f"{value:.{digits}g}".partition("e")
+    return (mantissa + (f"e{int(exponent)}" if exponent else "")).replace("-", "−")
+
+
+def interval(low: float, high: float, digits: int = 1) -> str:
+    """An interval in brackets.
+
+    Examples
+    --------
+    >>> interval(-0.5, 1.25, 2), interval(float("nan"), 1.0)
+    ('[−0.50, 1.25]', '–')
+    """
+    if not (math.isfinite(low) and math.isfinite(high)):
+        return DASH
+    return f"[{fixed(low, digits)}, {fixed(high, digits)}]"
+
+
+def probability(value: float) -> str:
+    """A p-value.
+
+    Examples
+    --------
+    >>> probability(0.0321), probability(1e-9)
+    ('0.032', '< 0.001')
+    """
+    return "< 0.001" if value < 0.001 else fixed(value, 3)
+
+
+def result_rows(study: Study) -> list[Row]:
+    """One row a cell: what was measured."""
+    planned = len(study.sweep.init_scales) * len(study.sweep.seeds)
+    cells = study.cells.merge(study.radial, on="cell", how="left")
+    return [
+        {
+            "cell": cell.cell,
+            "spread": fixed(cell.spread),
+            "spread_interval": interval(cell.spread_low, cell.spread_high),
+            "floor": fixed(cell.floor),
+            "floor_95": fixed(cell.floor_95),
+            "above": bool(cell.spread > cell.floor_95),
+            "p": probability(cell.p_value),
+            "seed_sd": fixed(cell.seed_sd),
+            "slope": fixed(cell.slope, 2),
+            "slope_interval": interval(cell.slope_low, cell.slope_high, 2),
+            "interpolated": _percent(cell.interpolated),
+            "runs": f"{cell.runs} of {planned}",
+            "missing": planned - cell.runs - cell.diverged,
+            "diverged": cell.diverged,
+            "note": cell.note,
+        }
+        for cell in cells.itertuples()
+    ]
+
+
+def recipe_rows(cells: pd.DataFrame) -> list[Row]:
+    """One row a cell: how it was trained, and its clocks with those in force."""
+    return [
+        {
+            "cell": cell.cell,
+            "optimizer": cell.optimizer,
+            "lr": f"{cell.lr:g}",
+            "schedule": cell.schedule,
+            "epochs": f"{cell.epochs:,}",
+            "updates": f"{cell.updates:,}",
+            "batch_size": f"{cell.batch_size:,}",
+            "momentum": f"{cell.momentum:g}",
+            "weight_decay": f"{cell.weight_decay:g}",
+            "clocks": [
+                {"value": significant(getattr(cell, name)), "governs": name in _in_force(cell)}
+                for name in CLOCKS
+            ],
+        }
+        for cell in cells.itertuples()
+    ]
+
+
+def regression_rows(study: Study) -> list[Row]:
+    """One row a regression, those over the cells that the clock governs first."""
+    own_first = sorted(study.fits, key=lambda fit: fit.cells != "in_force")
+    return [
+        {
+            "clock": row["clock"],
+            "at": "horizon" if row["at"] == "horizon" else "selected checkpoint",
+            "cells": "in force" if row["cells"] == "in_force" else "all",
+            "slope": fixed(row["slope"], 2),
+            "slope_interval": interval(row["slope_low"], row["slope_high"], 2),
+            "r_squared": fixed(row["r_squared"], 2),
+            "n_cells": row["n_cells"],
+            "n_runs": row["n_runs"],
+            "left_out": _left_out(fit),
+        }
+        for fit in own_first
+        for row in [fit.summary()]
+    ]
+
+
+def _left_out(fit: ClockRegression) -> list[str]:
+    """Cells by the reason why they are not in a regression."""
+    by_reason: dict[str, list[str]] = {}
+    for cell, reason in fit.left_out_.items():
+        by_reason.setdefault(reason, []).append(cell)
+    return [f"{', '.join(names)}: {reason}" for reason, names in by_reason.items()]
+
+
+def _in_force(cell: Any) -> list[str]:
+    return cell.in_force.split("+")
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.0f}%" if math.isfinite(share) else DASH
