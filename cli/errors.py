@@ -3,6 +3,7 @@
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import NoReturn
 
 from pydantic import ValidationError
 
@@ -15,16 +16,14 @@ def report() -> Iterator[None]:
     try:
         yield
     except ValidationError as error:
-        _stop(sentence(error), 2)
+        stop(sentence(error), 2)
     except InvalidInput as error:
-        _stop(str(error), 2)
+        stop(str(error), 2)
     except WorkFailed as error:
-        _stop(str(error), 1)
-    except KeyboardInterrupt:
-        _stop("stopped by Ctrl-C; finished work is kept.", 130)
+        stop(str(error), 1)
     except OSError as error:
         where = f" {error.filename}" if error.filename else ""
-        _stop(f"the file system refused{where}: {error.strerror or error}.", 1)
+        stop(f"the file system refused{where}: {error.strerror or error}.", 1)
 
 
 def sentence(error: ValidationError) -> str:
@@ -37,6 +36,7 @@ def sentence(error: ValidationError) -> str:
     return f"{place} = {first['input']!r} is not allowed: {allowed}."
 
 
-def _stop(message: str, status: int) -> None:
+def stop(message: str, status: int) -> NoReturn:
+    """Say it on standard error and end the process."""
     print(f"initmem-theory: {message}", file=sys.stderr)
     sys.exit(status)

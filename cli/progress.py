@@ -9,6 +9,7 @@ from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, T
 from ..empirics.config import Sweep
 from ..empirics.sweep import Progress as SweepProgress
 from ..empirics.sweep import run_sweep
+from .errors import stop
 
 
 def run_with_bar(sweep: Sweep, folder: Path, workers: int | None) -> None:
@@ -43,4 +44,8 @@ def run_with_bar(sweep: Sweep, folder: Path, workers: int | None) -> None:
                 else f"about {datetime.timedelta(seconds=round(seconds))} left",
             )
 
-        run_sweep(sweep, folder, workers, on_progress=show)
+        try:
+            run_sweep(sweep, folder, workers, on_progress=show)
+        except KeyboardInterrupt:
+            bar.stop()
+            stop("stopped by Ctrl-C; finished runs are kept, the same command continues.", 130)

@@ -14,6 +14,10 @@ from ..theory.errors import InvalidInput
 from ..theory.recipe import Recipe
 
 
+# Images in each data set, all splits together.
+SIZES = {"digits": 1797}
+
+
 class Config(BaseModel):
     """Frozen, and refusing fields that it does not know."""
 
@@ -66,7 +70,12 @@ class Cell(Config):
 
     @model_validator(mode="after")
     def _trainable(self) -> Self:
-        recipe = self.recipe
+        recipe, validation, size = self.recipe, self.data.validation_size, SIZES[self.data.name]
+        if recipe.train_size + validation >= size:
+            raise InvalidInput(
+                f"train_size = {recipe.train_size} and validation_size = {validation} leave no test image "
+                f"of the {size:,} in {self.data.name}: together give less."
+            )
         rest = recipe.batch_size if recipe.drop_last else recipe.train_size % recipe.batch_size
         if 1 in (recipe.batch_size, rest):
             raise InvalidInput(
@@ -92,9 +101,9 @@ class Run(Config):
     --------
     The name of the cell is a label; everything else that changes the numbers changes the identity.
 
-    >>> run = Run(cell=Cell(name="a", recipe=Recipe()), init_scale=1.0, seed=0)
-    >>> renamed = Run(cell=Cell(name="b", recipe=Recipe()), init_scale=1.0, seed=0)
-    >>> reseeded = Run(cell=Cell(name="a", recipe=Recipe()), init_scale=1.0, seed=1)
+    >>> run = Run(cell=Cell(name="a", recipe=Recipe(train_size=500)), init_scale=1.0, seed=0)
+    >>> renamed = Run(cell=Cell(name="b", recipe=Recipe(train_size=500)), init_scale=1.0, seed=0)
+    >>> reseeded = Run(cell=Cell(name="a", recipe=Recipe(train_size=500)), init_scale=1.0, seed=1)
     >>> run.identity == renamed.identity, run.identity == reseeded.identity
     (True, False)
     """

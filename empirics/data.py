@@ -6,7 +6,6 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from ..theory.errors import InvalidInput
 from .config import DataConfig
 from .randomness import Stream, generator
 
@@ -41,11 +40,6 @@ def load(config: DataConfig, train_size: int) -> Dataset:
     train_size : int
         Images in the training set.
 
-    Raises
-    ------
-    InvalidInput
-        If training and validation set leave no test image.
-
     Examples
     --------
     >>> digits = load(DataConfig(), train_size=500)
@@ -59,11 +53,6 @@ def load(config: DataConfig, train_size: int) -> Dataset:
     pixels = np.asarray(bunch["data"], dtype=np.float64).reshape(-1, 1, 8, 8) / 16
     labels = np.asarray(bunch["target"], dtype=np.int64)
     used = train_size + config.validation_size
-    if used >= len(labels):
-        raise InvalidInput(
-            f"train_size = {train_size} and validation_size = {config.validation_size} leave no "
-            f"test image of the {len(labels):,} in {config.name}: together give less."
-        )
     order = generator(Stream.SPLIT, config.split_seed).permutation(len(labels))
     pixels, labels = pixels[order], labels[order]
     pixels = (pixels - pixels[:train_size].mean()) / pixels[:train_size].std()

@@ -64,9 +64,11 @@ class Progress:
         The estimate is the remaining work over the measured rate of all workers, and at least the
         time that the longest pack still needs on one of them.
         """
-        elapsed = time.monotonic() - self.began
+        if not self.total:
+            return 0.0
         if self.done < 0.01 * self.total:
             return None
+        elapsed = time.monotonic() - self.began
         rate = self.done / elapsed
         alone = self.longest * self.workers / rate - elapsed
         return max((self.total - self.done) / rate, alone, 0.0)

@@ -35,7 +35,7 @@ FIGURES: dict[str, Drawn] = {
         lambda study: accuracy_vs_scale.alt(study.table, study.cells),
         "Accuracy against the scale of the start",
         "Dots are runs, lines their means over seeds. The grey band is as high as the 95% noise floor: "
-        "a line that stays inside shows no effect of the scale.",
+        "a line that stays inside shows no effect beyond the noise.",
     ),
 }
 

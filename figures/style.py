@@ -16,6 +16,8 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullFormatter
 
+from ..empirics.store import write_file
+
 # Okabe and Ito's colours, told apart under every common form of colour blindness. The marker says
 # the same thing a second time, for print in grey.
 OPTIMIZERS: dict[str, tuple[str, str, str]] = {
@@ -152,8 +154,6 @@ def save(figure: Figure, stem: Path) -> list[Path]:
     written = []
     for kind in ("svg", "png"):
         path = stem.with_name(f"{stem.name}.{kind}")
-        temporary = path.with_name(f".{path.name}.part")
-        temporary.write_bytes(render(figure, kind))
-        temporary.replace(path)
+        write_file(path, render(figure, kind))
         written.append(path)
     return written

@@ -26,6 +26,7 @@ from .evidence import (
     interval,
     name,
     radial_text,
+    remembers_more,
     same_memory,
     spread_text,
 )
@@ -182,12 +183,13 @@ def _large_batches_remember(evidence: Evidence) -> Claim:
             f"b = {large.batch_size} minus b = {small.batch_size}: {interval(*gap)}; radial memory "
             f"{radial_text(large)}, {radial_text(small)}"
         )
-        verdict = _verdict(supported=gap[1] > 0, contradicted=gap[2] < 0)
+        verdict = _verdict(**remembers_more(large, small, gap))
     return Claim(
         "5",
         "Under SGD larger batches forget more slowly.",
         "spread grows with the batch size, 16 to 256",
-        "Interval of the difference in spread between the largest and the smallest batch above zero.",
+        "The largest batch remembers more than the smallest: its radial memory lies above it, or the "
+        "interval of the difference in spread lies above zero.",
         numbers,
         verdict,
     )

@@ -117,6 +117,17 @@ def same_memory(a: Any, b: Any, gap: tuple[float, float, float]) -> dict[str, bo
     }
 
 
+def remembers_more(a: Any, b: Any, gap: tuple[float, float, float]) -> dict[str, bool]:
+    """Whether `a` remembers more than `b`, for a verdict.
+
+    It does if its radial memory lies above, intervals disjoint, or if the interval of the difference
+    of the spreads lies above zero, and the other of the two does not say the opposite.
+    """
+    more = a.slope_low > b.slope_high or gap[1] > 0
+    less = a.slope_high < b.slope_low or gap[2] < 0
+    return {"supported": more and not less, "contradicted": less and not more}
+
+
 def name(cell: Any) -> str:
     """The cell's name in quotation marks."""
     return f"“{cell.cell}”"

@@ -1,6 +1,7 @@
 """The numbers of a study as text: rounded for reading, a dash for what is not there."""
 
 import math
+from collections import Counter
 from typing import Any
 
 import pandas as pd
@@ -71,6 +72,7 @@ def probability(value: float) -> str:
 def result_rows(study: Study) -> list[Row]:
     """One row a cell: what was measured."""
     planned = len(study.sweep.init_scales) * len(study.sweep.seeds)
+    missing = Counter(run.cell.name for run in study.missing)
     cells = study.cells.merge(study.radial, on="cell", how="left")
     return [
         {
@@ -86,7 +88,7 @@ def result_rows(study: Study) -> list[Row]:
             "slope_interval": interval(cell.slope_low, cell.slope_high, 2),
             "interpolated": _percent(cell.interpolated),
             "runs": f"{cell.runs} of {planned}",
-            "missing": planned - cell.runs - cell.diverged,
+            "missing": missing[cell.cell],
             "diverged": cell.diverged,
             "note": cell.note,
         }

@@ -43,11 +43,7 @@ class Study:
     def missing(self) -> list[Run]:
         """Runs of the sweep that the table lacks."""
         there = set(zip(self.table.cell, self.table.init_scale, self.table.seed, strict=True))
-        return [
-            run
-            for run in self.sweep.runs()
-            if (run.cell.name, run.init_scale, run.seed) not in there
-        ]
+        return [run for run in self.sweep.runs() if (run.cell.name, run.init_scale, run.seed) not in there]
 
     @property
     def diverged(self) -> pd.DataFrame:
@@ -55,9 +51,7 @@ class Study:
         return self.table[self.table.diverged.astype(bool)]
 
 
-def study(
-    folder: Path, allow_missing: bool = False, rounds: int = 2000, random_state: int = 0
-) -> Study:
+def study(folder: Path, allow_missing: bool = False, rounds: int = 2000, random_state: int = 0) -> Study:
     """Read a sweep and compute everything that is reported about it.
 
     Parameters

@@ -144,9 +144,7 @@ def test_json_keeps_every_digit() -> None:
     first=st.integers(1, 200),
     more=st.integers(1, 200),
 )
-def test_clocks_add_up_and_never_run_back(
-    lr: float, batch: int, decay: float, first: int, more: int
-) -> None:
+def test_clocks_add_up_and_never_run_back(lr: float, batch: int, decay: float, first: int, more: int) -> None:
     def of(updates: int) -> dict[str, float]:
         recipe = Recipe(lr=lr, batch_size=batch, train_size=64, weight_decay=decay, updates=updates)
         return clock_values(recipe, recipe.learning_rate.sum(1), recipe.learning_rate.sum(2))
