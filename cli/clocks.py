@@ -105,7 +105,7 @@ def _title(recipe: Recipe) -> str:
         f"{recipe.schedule} lr {recipe.lr:g}",
         f"warm-up {recipe.warmup_epochs:g} epochs" if recipe.warmup_epochs else "",
         f"b = {recipe.batch_size:,} of {recipe.train_size:,} images",
-        f"{recipe.total_epochs:,} epochs",
+        f"{recipe.updates:,} updates" if recipe.updates else f"{recipe.epochs:,} epochs",
         f"{recipe.decay_law} weight decay {recipe.weight_decay:g}" if recipe.weight_decay else "",
     ]
     return ", ".join(filter(None, parts))

@@ -1,11 +1,13 @@
 """``initmem-theory validate``: from the runs of a sweep to a report."""
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from ..theory.clocks import CLOCKS
+from ..theory.errors import WorkFailed
 
 if TYPE_CHECKING:
     from ..validate.study import Study
@@ -30,42 +32,54 @@ def validate(folder: Path, allow_missing: bool = False, rounds: int = 2000) -> N
     from ..validate.study import study
 
     result = study(folder, allow_missing=allow_missing, rounds=rounds)
+    _tell_what_is_wrong(result)
     report = publish(result, folder)
     _print(result)
     print(f"report: {report}")
 
 
+def _tell_what_is_wrong(study: "Study") -> None:
+    """Name missing and diverged runs; stop if there is nothing to validate."""
+    runs, lost = len(study.table), study.diverged
+    if study.missing:
+        print(f"{len(study.missing)} of {runs + len(study.missing)} runs are missing.", file=sys.stderr)
+    if len(lost) == runs:
+        raise WorkFailed(f"all {runs} runs diverged: lower the learning rate.")
+    if len(lost):
+        cells = ", ".join(repr(cell) for cell in lost.cell.unique())
+        print(f"{len(lost)} of {runs} runs diverged (loss not finite), in {cells}.", file=sys.stderr)
+
+
 def _print(study: "Study") -> None:
+    from rich import box
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
-    table = Table(title="cells; bold clocks are in force", title_justify="left", title_style="bold")
-    for column, justify in (
-        ("cell", "left"),
-        *((clock, "right") for clock in CLOCKS),
-        ("spread pp [95%]", "right"),
-        ("floor 95%", "right"),
-        ("radial", "right"),
-    ):
-        table.add_column(column, justify=justify, no_wrap=True)
+    cells = Table(
+        title="Spread in percentage points, 95% noise floor, radial memory; clocks in force are bold",
+        title_justify="left",
+        box=box.SIMPLE_HEAD,
+        pad_edge=False,
+    )
+    cells.add_column("cell", no_wrap=True)
+    for column in (*CLOCKS, "spread", "floor", "radial"):
+        cells.add_column(column, justify="right", no_wrap=True)
     for cell, radial in zip(study.cells.itertuples(), study.radial.itertuples(), strict=True):
+        in_force = cell.in_force.split("+")
         clocks = (
-            f"[bold]{value:.2g}[/bold]" if clock in cell.in_force.split("+") else f"[dim]{value:.2g}[/dim]"
-            for clock, value in (
-                ("T_SGD", cell.T_SGD),
-                ("T_L2", cell.T_L2),
-                ("T_adapt", cell.T_adapt),
-            )
+            Text(f"{getattr(cell, clock):.2g}", style="bold" if clock in in_force else "dim")
+            for clock in CLOCKS
         )
-        table.add_row(
+        cells.add_row(
             Text(cell.cell),
             *clocks,
-            f"{cell.spread:.1f} [{cell.spread_low:.1f}, {cell.spread_high:.1f}]".replace("[", r"\["),
+            Text(f"{cell.spread:.1f} [{cell.spread_low:.1f}, {cell.spread_high:.1f}]"),
             f"{cell.floor_95:.1f}",
             f"{radial.slope:.2f}",
         )
-    console = Console()
-    console.print(table, highlight=False)
+    verdicts = Table.grid(padding=(0, 2))
     for claim in study.claims:
-        console.print(f"{claim.verdict:>12}  {claim.number}  {claim.statement}", highlight=False)
+        verdicts.add_row(Text(claim.verdict), claim.number, Text(claim.statement))
+    console = Console(highlight=False)
+    console.print(cells, verdicts)

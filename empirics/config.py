@@ -13,7 +13,6 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 from ..theory.errors import InvalidInput
 from ..theory.recipe import Recipe
 
-
 # Images in each data set, all splits together.
 SIZES = {"digits": 1797}
 

@@ -147,7 +147,7 @@ def _data(axes: Axes, shown: pd.DataFrame, clock: str, fit: ClockRegression | No
         axes.fill_between(x, *fit.band(x), color=style.FAINT, linewidth=0, zorder=1)
         axes.plot(x, line, color=style.MUTED, linewidth=1.3, zorder=2, gid="line")
         along = axes.transData.transform(np.column_stack([x, line]))
-        obstacles += [around(*point, 3, 3) for point in along]
+        obstacles += [around(x, y, 3, 3) for x, y in along]
     transforms = _side_by_side(axes, shown[clock].to_numpy(float), shown.spread.to_numpy(float))
     for cell, transform in zip(shown.itertuples(), transforms, strict=True):
         obstacles += _cell(axes, cell, clock, transform)
@@ -157,7 +157,7 @@ def _data(axes: Axes, shown: pd.DataFrame, clock: str, fit: ClockRegression | No
 
 def _side_by_side(axes: Axes, x: NDArray[np.float64], y: NDArray[np.float64]) -> list[Transform]:
     """For every point the transform that draws it, moved a little where others share its clock."""
-    scale = axes.get_figure(root=True).dpi / 72
+    scale = axes.figure.dpi / 72
     places = axes.transData.transform(np.column_stack([x, np.ones_like(x)]))[:, 0] / scale
     order = np.argsort(places, kind="stable")
     breaks = np.flatnonzero(np.diff(places[order]) > _DODGE) + 1
@@ -167,8 +167,7 @@ def _side_by_side(axes: Axes, x: NDArray[np.float64], y: NDArray[np.float64]) ->
         wanted = np.mean(places[group]) + _DODGE * (np.arange(len(group)) - (len(group) - 1) / 2)
         moved[group] = wanted - places[group] if len(group) > 1 else 0.0
     return [
-        axes.transData + ScaledTranslation(points / 72, 0, axes.get_figure(root=True).dpi_scale_trans)
-        for points in moved
+        axes.transData + ScaledTranslation(points / 72, 0, axes.figure.dpi_scale_trans) for points in moved
     ]
 
 
@@ -184,7 +183,8 @@ def _cell(axes: Axes, cell: Any, clock: str, transform: Transform) -> list[Bbox]
     if cell.floor_95 > 0:
         tick = {"marker": "_", "markersize": 9, "linestyle": "", "color": style.INK}
         axes.plot(x, cell.floor_95, zorder=5, transform=transform, **tick)
-        taken.append(around(*transform.transform((x, cell.floor_95)), 8, 3))
+        across, up = transform.transform((x, cell.floor_95))
+        taken.append(around(across, up, 8, 3))
     above = cell.spread > cell.floor_95
     axes.plot(
         x,

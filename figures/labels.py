@@ -61,7 +61,7 @@ def place_labels(
         return []
     anchors = list(zip(points, transforms, strict=True))
     pixels = np.array([transform.transform(point) for point, transform in anchors])
-    scale = axes.get_figure(root=True).dpi / 72
+    scale = axes.figure.dpi / 72
     notes = [_annotate(axes, *anchor, text, size) for anchor, text in zip(anchors, texts, strict=True)]
     sizes = np.array([[box.width, box.height] for box in (n.get_window_extent() for n in notes)])
 
@@ -71,7 +71,7 @@ def place_labels(
     marks = np.concatenate([pixels - 4 * scale, pixels + 4 * scale], axis=1)
     fixed = np.array([*marks, *(box.extents for box in obstacles)])
     alone = _OVERLAP * _overlap(boxes[:, :, None], fixed).sum(2)
-    alone += _OUTSIDE * (sizes.prod(1)[:, None] - _overlap(boxes, axes.get_window_extent().extents))
+    alone += _OUTSIDE * (sizes.prod(1)[:, None] - _overlap(boxes, np.array(axes.get_window_extent().extents)))
     alone += _DISTANCE * np.hypot(*_PLACES.T)
     away = _distance(boxes[:, :, None], pixels)
     own = np.diagonal(away, axis1=0, axis2=2).T

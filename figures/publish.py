@@ -6,6 +6,7 @@ from pathlib import Path
 from matplotlib.figure import Figure
 
 from ..empirics.store import write_file
+from ..empirics.table import write_table
 from ..validate.report import ReportFigure, render_report
 from ..validate.study import Study
 from . import accuracy_vs_scale, clock_vs_spread, radial_memory, style
@@ -41,7 +42,7 @@ FIGURES: dict[str, Drawn] = {
 
 
 def publish(study: Study, folder: Path) -> Path:
-    """Write ``report.html``, ``figures/`` and ``cells.csv`` into a folder.
+    """Write ``report.html``, ``figures/``, ``cells.csv`` and the table of runs into a folder.
 
     Parameters
     ----------
@@ -59,6 +60,7 @@ def publish(study: Study, folder: Path) -> Path:
         figure = draw(study)
         style.save(figure, folder / "figures" / stem)
         pictures.append(ReportFigure(title, caption, alt(study), style.render(figure)))
+    write_table(study.table, folder / "table")
     cells = study.cells.merge(study.radial, on="cell", how="left")
     write_file(folder / "cells.csv", cells.to_csv(index=False).encode())
     report = folder / "report.html"

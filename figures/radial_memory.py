@@ -126,7 +126,7 @@ def _labels(axes: Axes, starts: list[tuple[str, float, float, str]]) -> list[Tex
     heights = spread_apart(wanted, _LINE)
     labels = []
     for (words, x, y, colour), before, height in zip(starts, wanted, heights, strict=True):
-        shift = (height - before) * axes.get_window_extent().height * 72 / axes.get_figure(root=True).dpi
+        shift = (height - before) * axes.get_window_extent().height * 72 / axes.figure.dpi
         label = axes.annotate(
             words,
             (x, y),

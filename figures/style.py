@@ -86,8 +86,8 @@ _STAMPS: dict[str, dict[str, Any]] = {
 
 def context() -> AbstractContextManager[None]:
     """The settings in which every figure is drawn and saved; the old ones return at its end."""
-    defaults = {k: v for k, v in mpl.rcParamsDefault.items() if f"{k.partition('.')[0]}." in _LOOK}
-    return mpl.rc_context({**defaults, **_RC})
+    settings: Any = {k: v for k, v in mpl.rcParamsDefault.items() if f"{k.partition('.')[0]}." in _LOOK}
+    return mpl.rc_context(settings | _RC)
 
 
 def optimizer_style(optimizer: str) -> tuple[str, str, str]:

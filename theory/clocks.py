@@ -72,7 +72,10 @@ class Clocks:
 
     def to_dict(self) -> dict[str, Any]:
         """A dictionary of JSON types, numbers at full precision."""
-        return asdict(self) | {"recipe": self.recipe.model_dump(mode="json")}
+        recipe = self.recipe.model_dump(mode="json")
+        if self.recipe.updates is not None:
+            recipe["epochs"] = None  # the length was given in updates, and the default would mislead
+        return asdict(self) | {"recipe": recipe}
 
 
 def clocks(recipe: Recipe) -> Clocks:

@@ -135,7 +135,8 @@ def name(cell: Any) -> str:
 
 def interval(value: float, low: float, high: float, unit: str = " pp", digits: int = 1) -> str:
     """A value with its interval."""
-    return f"{value:.{digits}f}{unit} [{low:.{digits}f}, {high:.{digits}f}]"
+    text = f"{value:.{digits}f}{unit} [{low:.{digits}f}, {high:.{digits}f}]"
+    return text.replace("-", "−")
 
 
 def spread_text(cell: Any) -> str:

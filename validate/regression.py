@@ -96,10 +96,12 @@ class ClockRegression:
         self.cells_ = cells.loc[~cells.cell.isin(list(self.left_out_))]
         x, y = np.log(self.cells_[self.column]), np.log(self.cells_.spread)
         self.n_cells_, self.n_runs_ = len(self.cells_), int(self.cells_.runs.sum())
-        if self.n_cells_ < MINIMUM_CELLS or np.ptp(x) == 0:
+        # Clocks that differ by rounding alone, such as one effective rate reached twice, are one value.
+        values = x.round(9).nunique()
+        if self.n_cells_ < MINIMUM_CELLS or values < 2:
             raise InvalidInput(
                 f"{self.clock} cannot be regressed on: {self.n_cells_} usable cells with "
-                f"{x.nunique()} different values, at least {MINIMUM_CELLS} cells and two values "
+                f"{values} different values, at least {MINIMUM_CELLS} cells and two values "
                 f"are needed."
             )
         self.results_: Any = sm.OLS(y.to_numpy(), sm.add_constant(x.to_numpy())).fit()

@@ -22,7 +22,7 @@ FULL = Cell(
         momentum=0.8,
         weight_decay=0.1,
         auxiliary_lr=0.01,
-    ),  # fmt: skip
+    ),
     data=DataConfig(validation_size=100, pixel_noise=0.7, split_seed=3),
     network=NetworkConfig(width=4),
 )
@@ -41,7 +41,9 @@ def test_literal_identities(cell: Cell, init_scale: float, seed: int, identity: 
 
 
 def test_defaults_written_out_change_nothing() -> None:
-    spelled = Cell(name="x", recipe=Recipe(train_size=500, lr=1e-3, batch_size=128), data=DataConfig(split_seed=0))
+    spelled = Cell(
+        name="x", recipe=Recipe(train_size=500, lr=1e-3, batch_size=128), data=DataConfig(split_seed=0)
+    )
     assert (
         Run(cell=spelled, init_scale=1, seed=0).identity == Run(cell=PLAIN, init_scale=1.0, seed=0).identity
     )

@@ -12,7 +12,6 @@ from pathlib import Path
 import pytest
 
 from initmem.empirics import store
-from initmem.empirics.config import Sweep
 from initmem.empirics.packing import packs, work
 from initmem.empirics.presets import preset
 from initmem.empirics.sweep import Progress, run_sweep
@@ -165,7 +164,9 @@ def test_a_worker_that_dies_is_reported(tmp_path: Path) -> None:
             if b"initmem.empirics.worker" in Path(f"/proc/{pid}/cmdline").read_bytes():
                 os.kill(int(pid), signal.SIGKILL)
 
-    with pytest.raises(WorkFailed, match=r"worker that trained cell '.*' ended with status -9, see .*worker-"):
+    with pytest.raises(
+        WorkFailed, match=r"worker that trained cell '.*' ended with status -9, see .*worker-"
+    ):
         run_sweep(preset("smoke"), tmp_path / "out", on_progress=kill_workers)
     assert store.read_sweep(tmp_path / "out") == preset("smoke")  # and can be continued
 

@@ -15,6 +15,10 @@ def lines(axes: Axes, gid: str) -> list[Line2D]:
     return [line for line in axes.lines if (line.get_gid() or "").startswith(gid)]
 
 
+def name_of(line: Line2D) -> str:
+    return str(line.get_gid()).removeprefix("cell ")
+
+
 @pytest.fixture
 def clock_figure(cells, regressions):
     return clock_vs_spread.draw(cells, regressions)
@@ -27,7 +31,7 @@ def panel(figure, clock: str) -> Axes:
 @pytest.mark.parametrize("clock", CLOCKS)
 def test_points_are_the_cells_that_the_clock_governs(clock_figure, cells, clock):
     drawn = {
-        line.get_gid().removeprefix("cell "): (line.get_xdata()[0], line.get_ydata()[0])
+        name_of(line): (*np.asarray(line.get_xdata()), *np.asarray(line.get_ydata()))
         for line in lines(panel(clock_figure, clock), "cell ")
     }
     expected = {
@@ -46,7 +50,7 @@ def test_the_line_is_the_fit(clock_figure, regressions):
     x = np.asarray(line.get_xdata())
     np.testing.assert_array_equal(line.get_ydata(), fit.predict(x))
     assert (x[0], x[-1]) == pytest.approx((fit.cells_.T_SGD.min(), fit.cells_.T_SGD.max()))
-    band = axes.collections[0].get_paths()[0].vertices
+    band = np.asarray(axes.collections[0].get_paths()[0].vertices)
     low, high = fit.band(x)
     assert band[:, 1].min() == pytest.approx(low.min())
     assert band[:, 1].max() == pytest.approx(high.max())
@@ -84,11 +88,11 @@ def test_spread_apart_keeps_order_and_gap():
 
 def test_radial_lines_are_geometric_means_over_seeds(table, radial):
     figure = radial_memory.draw(table, radial)
-    drawn = {line.get_gid().removeprefix("cell "): line for a in figure.axes for line in lines(a, "cell ")}
+    drawn = {name_of(line): line for a in figure.axes for line in lines(a, "cell ")}
     assert set(drawn) == set(table.cell)
     runs = table[table.cell == "sgd"]
     mean = np.exp(np.log(runs.set_index("init_scale").final_norm).groupby("init_scale").mean())
-    np.testing.assert_allclose(drawn["sgd"].get_ydata(), mean, rtol=1e-12)
+    np.testing.assert_allclose(np.asarray(drawn["sgd"].get_ydata()), mean, rtol=1e-12)
     texts = {text.get_text() for axes in figure.axes for text in axes.texts}
     assert {"sgd  0.80", "adam  0.20"} <= texts
     assert [axes.get_title(loc="left") for axes in figure.axes] == [
@@ -103,8 +107,9 @@ def test_accuracies_are_in_percent(table, cells):
     figure = accuracy_vs_scale.draw(table, cells)
     (line,) = lines(figure.axes[0], "mean")
     runs = table[table.cell == "sgd"]
-    np.testing.assert_allclose(line.get_ydata(), 100 * runs.groupby("init_scale").test_accuracy.mean())
-    assert np.ptp(line.get_ydata()) == pytest.approx(cells.spread[0])
+    drawn = np.asarray(line.get_ydata())
+    np.testing.assert_allclose(drawn, 100 * runs.groupby("init_scale").test_accuracy.mean())
+    assert np.ptp(drawn) == pytest.approx(cells.spread[0])
     assert sum(axes.get_visible() for axes in figure.axes) == len(cells)
 
 

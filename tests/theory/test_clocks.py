@@ -33,8 +33,8 @@ def test_exact_values_of_a_constant_rate() -> None:
 def test_momentum_acts_through_the_effective_rate() -> None:
     plain = clocks(Recipe(lr=0.1, weight_decay=5e-4, updates=2000))
     heavy = clocks(Recipe(lr=0.1, weight_decay=5e-4, updates=2000, momentum=0.9))
-    assert heavy.T_SGD == pytest.approx(100 * plain.T_SGD, rel=1e-12)
-    assert heavy.T_L2 == pytest.approx(1.0, rel=1e-12)
+    assert pytest.approx(100 * plain.T_SGD, rel=1e-12) == heavy.T_SGD
+    assert pytest.approx(1.0, rel=1e-12) == heavy.T_L2
     assert heavy.T_SGD_plain == pytest.approx(plain.T_SGD, rel=1e-12)
     assert heavy.T_L2_plain == pytest.approx(plain.T_L2, rel=1e-12)
 
@@ -75,7 +75,7 @@ def test_survival_under_momentum_is_of_leading_order() -> None:
 
 def test_adamw_under_cosine() -> None:
     result = clocks(Recipe(optimizer="adamw", schedule="cosine", lr=1e-3, weight_decay=0.1, updates=10_000))
-    assert result.T_L2 == pytest.approx(0.50005, rel=1e-12)
+    assert pytest.approx(0.50005, rel=1e-12) == result.T_L2
     assert result.decay_survival == pytest.approx(0.606489, abs=5e-7)
 
 
