@@ -11,6 +11,8 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
 FOLDERS = ("theory", "empirics", "validate", "figures", "cli")
+# Rendered figures for the README: not part of the library.
+GALLERY = ROOT / "figures" / "gallery"
 JUNK = shutil.ignore_patterns("__pycache__", "*.pyc", ".*")
 
 
@@ -20,7 +22,8 @@ def source_files() -> set[str]:
         f"initmem/{path.relative_to(ROOT).as_posix()}"
         for folder in FOLDERS
         for path in (ROOT / folder).rglob("*")
-        if path.is_file() and "__pycache__" not in path.parts and not path.name.startswith(".")
+        if path.is_file() and GALLERY not in path.parents
+        if "__pycache__" not in path.parts and not path.name.startswith(".")
     }
 
 
