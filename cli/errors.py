@@ -29,8 +29,9 @@ def report() -> Iterator[None]:
 def sentence(error: ValidationError) -> str:
     """The first finding of pydantic, with the value and what is allowed."""
     first = error.errors()[0]
-    if "error" in first.get("ctx", {}) and isinstance(first["ctx"]["error"], InvalidInput):
-        return str(first["ctx"]["error"])
+    cause = first.get("ctx", {}).get("error")
+    if isinstance(cause, InvalidInput):
+        return str(cause)
     place = ".".join(str(part) for part in first["loc"])
     allowed = first["msg"][0].lower() + first["msg"][1:]
     return f"{place} = {first['input']!r} is not allowed: {allowed}."

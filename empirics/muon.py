@@ -8,6 +8,7 @@ radial memory a run keeps or loses comes from its dynamics.
 """
 
 from collections.abc import Iterable
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -52,14 +53,14 @@ class Muon(torch.optim.Optimizer):
 
     Parameters
     ----------
-    params : iterable of Parameter
+    params : iterable of Parameter, or of parameter groups
     lr, weight_decay, momentum : float
         As in ``torch.optim.Muon``; decay is decoupled and multiplied by the plain rate.
     """
 
     def __init__(
         self,
-        params: Iterable[nn.Parameter],
+        params: Iterable[nn.Parameter] | Iterable[dict[str, Any]],
         lr: float,
         weight_decay: float = 0.0,
         momentum: float = 0.95,

@@ -1,5 +1,8 @@
 """From a recipe to torch optimizers, and which tensor goes to which of them."""
 
+from collections.abc import Sequence
+from typing import Any
+
 import torch
 from torch import nn
 
@@ -8,7 +11,7 @@ from .muon import Muon
 from .networks import kernels
 
 
-def build(network: nn.Module, recipe: Recipe) -> list[torch.optim.Optimizer]:
+def build(network: nn.Module, recipe: Recipe) -> Sequence[torch.optim.Optimizer]:
     """The optimizers of a recipe; Muon takes the kernels and leaves the rest to AdamW.
 
     Every group carries ``lr_ratio``, its peak rate over the recipe's, so that the loop sets the rate
@@ -23,10 +26,10 @@ def build(network: nn.Module, recipe: Recipe) -> list[torch.optim.Optimizer]:
 
     Returns
     -------
-    list of Optimizer
+    sequence of Optimizer
     """
     lr, decay = recipe.lr, recipe.weight_decay
-    everything = [{"params": list(network.parameters()), "lr_ratio": 1.0}]
+    everything: Any = [{"params": list(network.parameters()), "lr_ratio": 1.0}]
     match recipe.optimizer:
         case "sgd":
             momentum = recipe.momentum_coefficient

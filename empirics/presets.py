@@ -14,7 +14,7 @@ def smoke() -> Sweep:
     def cell(name: str, **recipe: Any) -> Cell:
         return Cell(
             name=name,
-            recipe=Recipe(**{"train_size": 96, "batch_size": 32, "epochs": 3} | recipe),
+            recipe=Recipe.model_validate({"train_size": 96, "batch_size": 32, "epochs": 3} | recipe),
             data=DataConfig(validation_size=96),
             network=NetworkConfig(width=2),
         )
@@ -46,10 +46,9 @@ def quick() -> Sweep:
     """
 
     def cell(name: str, **recipe: Any) -> Cell:
-        settings = {"train_size": 500, "batch_size": 32, "epochs": 60} | recipe
         return Cell(
             name=name,
-            recipe=Recipe(**settings),
+            recipe=Recipe.model_validate({"train_size": 500, "batch_size": 32, "epochs": 60} | recipe),
             data=DataConfig(pixel_noise=0.7),
             network=NetworkConfig(width=4),
         )

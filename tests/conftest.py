@@ -21,7 +21,7 @@ SEEDS = (0, 1, 2)
 
 def recipe(**settings: Any) -> Recipe:
     """Ten updates an epoch, ten epochs."""
-    return Recipe(**{"train_size": 1280, "batch_size": 128, "epochs": 10} | settings)
+    return Recipe.model_validate({"train_size": 1280, "batch_size": 128, "epochs": 10} | settings)
 
 
 # Recipe, loss of accuracy from the smallest to the largest scale, radial memory.

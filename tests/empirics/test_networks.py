@@ -19,13 +19,18 @@ class Plain(nn.Module):
         super().__init__()
         c1, c2, c3, c4 = (width * factor for factor in (1, 2, 4, 8))
         shapes = [(channels, c1), (c1, c2), (c2, c2), (c2, c2), (c2, c3), (c3, c4), (c4, c4), (c4, c4)]
-        self.convs = nn.ModuleList(nn.Conv2d(i, o, 3, padding=1, bias=False) for i, o in shapes)
-        self.norms = nn.ModuleList(nn.BatchNorm2d(o) for _, o in shapes)
+        self.blocks = nn.ModuleList(
+            nn.Sequential(nn.Conv2d(i, o, 3, padding=1, bias=False), nn.BatchNorm2d(o), nn.ReLU())
+            for i, o in shapes
+        )
         self.head = nn.Linear(c4, classes)
+
+    def kernels(self) -> list[torch.Tensor]:
+        return [module.weight for module in self.modules() if isinstance(module, nn.Conv2d)]
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         def block(x: torch.Tensor, k: int, pool: bool = False) -> torch.Tensor:
-            x = F.relu(self.norms[k](self.convs[k](x)))
+            x = self.blocks[k](x)
             return F.max_pool2d(x, 2) if pool else x
 
         x = block(block(x, 0), 1, pool=True)
@@ -38,8 +43,8 @@ class Plain(nn.Module):
 def unpack(packed: ResNet9, member: int, channels: int, classes: int) -> Plain:
     plain = Plain(packed.stem.conv.weight.shape[1], channels, classes).double()
     with torch.no_grad():
-        for mine, theirs in zip(plain.convs, kernels(packed).values(), strict=True):
-            mine.weight.copy_(theirs[member])
+        for mine, theirs in zip(plain.kernels(), kernels(packed).values(), strict=True):
+            mine.copy_(theirs[member])
         plain.head.weight.copy_(packed.head.weight[member])
         plain.head.bias.copy_(packed.head.bias[member])
     return plain
@@ -62,10 +67,11 @@ def test_members_equal_plain_networks_in_double_precision(channels: int) -> None
         F.cross_entropy(alone, labels[member], reduction="sum").backward()
         # Summation order differs: some hundred terms of order one, in double precision.
         torch.testing.assert_close(logits[member], alone, rtol=1e-10, atol=1e-12)
-        for mine, theirs in zip(plain.convs, kernels(packed).values(), strict=True):
-            torch.testing.assert_close(
-                theirs.grad[member], mine.weight.grad, rtol=1e-8, atol=1e-10 / mine.weight.std().item()
-            )
+        for mine, theirs in zip(plain.kernels(), kernels(packed).values(), strict=True):
+            assert theirs.grad is not None
+            # Gradients of a scale-invariant weight grow as it shrinks.
+            size = mine.std().item()
+            torch.testing.assert_close(theirs.grad[member], mine.grad, rtol=1e-8, atol=1e-10 / size)
         plain.eval()  # with the running statistics of the one step above
         torch.testing.assert_close(evaluated[member], plain(images[:, member]), rtol=1e-9, atol=1e-11)
 
@@ -89,6 +95,7 @@ def test_kernels_are_scale_invariant() -> None:
     labels = torch.randint(10, (32,))
     F.cross_entropy(network(images)[0], labels).backward()
     for weight in kernels(network).values():
+        assert weight.grad is not None
         # <w, grad> = 0 up to BatchNorm's epsilon, which enters relative to the variance it is added to.
         cosine = F.cosine_similarity(weight.flatten(), weight.grad.flatten(), dim=0)
         assert abs(cosine.item()) < 1e-3

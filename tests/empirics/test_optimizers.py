@@ -1,6 +1,7 @@
 """Muon against torch and timm; routing of tensors; decay laws as they act on a packed network."""
 
 from functools import partial
+from typing import Any
 
 import pytest
 import timm.optim.muon
@@ -34,7 +35,7 @@ def test_newton_schulz_maps_singular_values_by_the_quintic(shape: tuple[int, ...
 def test_equals_torch_on_matrices(shape: tuple[int, ...]) -> None:
     start = random(*shape)
     mine, matrix = torch.nn.Parameter(start[None].clone()), torch.nn.Parameter(start.flatten(1).clone())
-    options = {"lr": 0.1, "weight_decay": 0.5, "momentum": 0.9}
+    options: Any = {"lr": 0.1, "weight_decay": 0.5, "momentum": 0.9}
     ours, reference = Muon([mine], **options), torch.optim.Muon([matrix], **options)
     for shift in (0, 1):
         gradient = random(*shape).roll(shift)
@@ -51,7 +52,7 @@ def test_equals_timm_on_convolution_kernels(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr(timm.optim.muon, "zeropower_via_newtonschulz", iteration)
     start = random(8, 4, 3, 3)
     theirs, mine = torch.nn.Parameter(start.clone()), torch.nn.Parameter(start[None].clone())
-    options = {"lr": 0.1, "weight_decay": 0.5, "momentum": 0.9}
+    options: Any = {"lr": 0.1, "weight_decay": 0.5, "momentum": 0.9}
     reference = timm.optim.muon.Muon(
         [theirs], nesterov=True, ns_coefficients=COEFFICIENTS, adjust_lr_fn="original", **options
     )
