@@ -52,10 +52,11 @@ class Progress:
     began: float = field(default_factory=time.monotonic)
     _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
 
-    def add(self, amount: float) -> None:
-        """Count work that was done."""
+    def add(self, amount: float, runs: int = 0) -> None:
+        """Count work that was done, and runs that were written."""
         with self._lock:
             self.done += amount
+            self.finished += runs
 
     @property
     def seconds_left(self) -> float | None:
@@ -184,7 +185,7 @@ class _Worker:
             except Empty:
                 return
             self._train(pack, progress)
-            progress.finished += sum(run.identity in missing for run in pack)
+            progress.add(0.0, runs=sum(run.identity in missing for run in pack))
 
     def _train(self, pack: list[Run], progress: Progress) -> None:
         assert self.process.stdin is not None

@@ -58,8 +58,8 @@ def publish(study: Study, folder: Path) -> Path:
     pictures = []
     for stem, (draw, alt, title, caption) in FIGURES.items():
         figure = draw(study)
-        style.save(figure, folder / "figures" / stem)
-        pictures.append(ReportFigure(title, caption, alt(study), style.render(figure)))
+        svg, _ = style.save(figure, folder / "figures" / stem)
+        pictures.append(ReportFigure(title, caption, alt(study), svg.read_bytes()))
     write_table(study.table, folder / "table")
     cells = study.cells.merge(study.radial, on="cell", how="left")
     write_file(folder / "cells.csv", cells.to_csv(index=False).encode())

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from scipy import integrate, stats
+from scipy import integrate, special, stats
 
 Array = NDArray[np.float64]
 
@@ -123,7 +123,7 @@ def expected_range(n: int) -> float:
     """
 
     def outside(x: float) -> float:
-        below = stats.norm.cdf(x)
+        below = special.ndtr(x)
         return 1 - below**n - (1 - below) ** n
 
     return float(integrate.quad(outside, -10, 10)[0])

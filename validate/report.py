@@ -11,6 +11,7 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 
 from ..empirics.presets import PRESETS
+from .evidence import FITTED
 from .report_tables import fixed, recipe_rows, regression_rows, result_rows
 from .study import Study
 
@@ -61,6 +62,7 @@ def render_report(study: Study, figures: Sequence[ReportFigure]) -> str:
         study=study,
         answer=_answer(study),
         figures=figures,
+        fitted=f"{FITTED:.0%}",
         signs=SIGNS,
         results=result_rows(study),
         recipes=recipe_rows(study.cells),

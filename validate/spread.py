@@ -50,20 +50,20 @@ def spread(table: pd.DataFrame, rounds: int = 2000, random_state: int = 0) -> pd
     DataFrame
         A row a cell, in percentage points where it is an accuracy:
 
-        ==========================  =========================================================
-        ``spread``                  range over scales of the seed-mean test accuracy
-        ``spread_low/high``         95% bootstrap interval over seeds
-        ``floor``                   expected range if the scale had no effect
-        ``floor_95``                95% quantile of that range (Tukey's honest difference)
-        ``p_value``                 probability of such a range without an effect
-        ``seed_sd``                 deviation of a run from what its scale and its seed explain
-        ``spread_final``            the range at the end of training instead of the checkpoint
-        ``best_scale/worst_scale``  where the highest and the lowest mean are
-        ``interpolated``            share of runs that reached 99.5% train accuracy
-        ``T_*_selected``            median over runs of the clock at the selected checkpoint
-        ``runs, missing, diverged``  counts; a run without a test accuracy is missing
-        ``note``                    why a value is not there
-        ==========================  =========================================================
+        ============================  =======================================================
+        ``spread``                    range over scales of the seed-mean test accuracy
+        ``spread_low/high``           95% bootstrap interval over seeds
+        ``floor``                     expected range if the scale had no effect
+        ``floor_95``                  95% quantile of that range (Tukey's honest difference)
+        ``p_value``                   probability of such a range without an effect
+        ``seed_sd``                   deviation of a run from what its scale and its seed explain
+        ``spread_final``              the range at the end of training instead of the checkpoint
+        ``best_scale/worst_scale``    where the highest and the lowest mean are
+        ``interpolated``              share of runs that reached 99.5% train accuracy
+        ``T_*_selected``              median over runs of the clock at the selected checkpoint
+        ``runs, missing, diverged``   counts; a run without a test accuracy is missing
+        ``note``                      why a value is not there
+        ============================  =======================================================
     """
     rows = []
     for index, (_, runs) in enumerate(table.groupby("cell", sort=False)):

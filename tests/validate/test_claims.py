@@ -57,7 +57,7 @@ SGD = cell("sgd", 25, 0.8)
     [
         ("1", [SGD], "supported"),
         ("1", [cell("sgd", 0, 0.8)], "contradicted"),
-        ("1", [cell("sgd", 3.5, 0.8)], "underpowered"),
+        ("1", [cell("sgd", 2.5, 0.8)], "underpowered"),
         ("1", [cell("sgd", 25, 0.8, fitted=False)], "not tested"),
         ("2", [SGD], "not tested"),
         ("2", [SGD, cell("long", 25, 0.8, epochs=240)], "supported"),
