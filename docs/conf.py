@@ -18,7 +18,7 @@ version = release = installed_version("initmem-theory")
 
 extensions = [
     "sphinx.ext.autodoc",
-    "sphinx.ext.mathjax",
+    "sphinx-mathjax-offline",
     "sphinx.ext.viewcode",
     "numpydoc",
     "myst_parser",
