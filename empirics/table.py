@@ -60,7 +60,7 @@ def gather(folder: Path, allow_missing: bool = False) -> pd.DataFrame:
             f"cell {missing.cell.name!r}, init_scale {missing.init_scale:g}, seed {missing.seed}: "
             f"start the same sweep again to train what is missing."
         )
-    columns = {name: _cell_columns(cell) for name, cell in {r.cell.name: r.cell for r in done}.items()}
+    columns = {name: cell_columns(cell) for name, cell in {r.cell.name: r.cell for r in done}.items()}
     table = pd.DataFrame(
         [
             {
@@ -86,7 +86,8 @@ def write_table(table: pd.DataFrame, stem: Path) -> None:
     write_file(stem.with_suffix(".csv"), table.to_csv(index=False).encode())
 
 
-def _cell_columns(cell: Cell) -> dict[str, Any]:
+def cell_columns(cell: Cell) -> dict[str, Any]:
+    """What every row of a cell has in common: its name, its recipe and its clocks at the horizon."""
     recipe, time = cell.recipe, clocks(cell.recipe)
     return {
         "cell": cell.name,

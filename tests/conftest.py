@@ -7,7 +7,8 @@ import pandas as pd
 import pytest
 
 from initmem.empirics.config import Cell, Sweep
-from initmem.theory.clocks import CLOCKS, clocks
+from initmem.empirics.table import cell_columns
+from initmem.theory.clocks import CLOCKS
 from initmem.theory.recipe import Recipe
 from initmem.validate.claims import Claim
 from initmem.validate.radial import radial_memory
@@ -39,26 +40,13 @@ def make_table() -> pd.DataFrame:
     """Runs whose accuracy falls in a straight line over the scales, with a small fixed noise."""
     rows = []
     for (name, (recipe, loss, memory)), seed in product(CELLS.items(), SEEDS):
-        time = clocks(recipe)
+        columns = cell_columns(Cell(name=name, recipe=recipe))
         for index, scale in enumerate(SCALES):
             noise = 0.004 * ((seed * 7 + index * 5) % 4 - 1.5)
             accuracy = 0.85 - loss * index / (len(SCALES) - 1) + noise
             initial = 10 * scale * (1 + 0.01 * seed)
             rows.append(
                 {
-                    "cell": name,
-                    "optimizer": recipe.optimizer,
-                    "lr": recipe.lr,
-                    "schedule": recipe.schedule,
-                    "epochs": recipe.total_epochs,
-                    "updates": time.updates,
-                    "batch_size": recipe.batch_size,
-                    "train_size": recipe.train_size,
-                    "momentum": recipe.momentum_coefficient,
-                    "weight_decay": recipe.weight_decay,
-                    "sum_lr": time.sum_lr,
-                    "sum_lr_squared": time.sum_lr_squared,
-                    "in_force": "+".join(time.in_force),
                     "run": f"{name} {seed} {scale}",
                     "init_scale": scale,
                     "seed": seed,
@@ -69,8 +57,8 @@ def make_table() -> pd.DataFrame:
                     "final_norm": 5 * initial**memory,
                     "diverged": False,
                 }
-                | {clock: getattr(time, clock) for clock in CLOCKS}
-                | {f"{clock}_selected": getattr(time, clock) / 2 for clock in CLOCKS}
+                | columns
+                | {f"{clock}_selected": columns[clock] / 2 for clock in CLOCKS}
             )
     return pd.DataFrame(rows)
 

@@ -6,7 +6,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from initmem.theory.clocks import CLOCKS, clocks
+from initmem.empirics.config import Cell
+from initmem.empirics.table import cell_columns
+from initmem.theory.clocks import CLOCKS
 from initmem.theory.recipe import Recipe
 from initmem.validate.claims import claims
 from initmem.validate.radial import radial_memory
@@ -19,28 +21,26 @@ SCALES, SEEDS = (0.1, 0.5, 1.0, 2.5), (0, 1, 2)
 def cell(name: str, drop: float, memory: float, fitted: bool = True, **recipe: Any) -> pd.DataFrame:
     """Runs whose accuracy falls by `drop` pp over the scales, with seed noise of one point."""
     config = Recipe.model_validate({"train_size": 480, "batch_size": 32, "epochs": 60, "lr": 0.03} | recipe)
-    time, random = clocks(config), np.random.default_rng(len(name))
+    columns = cell_columns(Cell(name=name, recipe=config))
+    random = np.random.default_rng(len(name))
     rows = [
         {
-            "cell": name, "seed": seed, "init_scale": scale, "initial_norm": 10 * scale,
+            "seed": seed,
+            "init_scale": scale,
             "test_accuracy": 0.85 - drop / 100 * i / 3 + random.normal(0, 0.01),
+            "initial_norm": 10 * scale,
             "final_norm": 10 * scale**memory * np.exp(random.normal(0, 0.01)),
         }
         for seed in SEEDS
         for i, scale in enumerate(SCALES)
-    ]  # fmt: skip
-    frame = pd.DataFrame(rows)
-    fixed = {
-        "optimizer": config.optimizer, "lr": config.lr, "schedule": config.schedule,
-        "epochs": config.total_epochs, "updates": time.updates, "batch_size": config.batch_size,
-        "train_size": config.train_size, "momentum": config.momentum_coefficient,
-        "weight_decay": config.weight_decay, "sum_lr": time.sum_lr,
-        "sum_lr_squared": time.sum_lr_squared, "in_force": "+".join(time.in_force), "diverged": False,
-        "interpolation_epoch": 10.0 if fitted else np.nan,
-    }  # fmt: skip
-    values = {c: getattr(time, c) for c in CLOCKS}
-    selected = {f"{c}_selected": v for c, v in values.items()}
-    return frame.assign(**fixed, **values, **selected, test_accuracy_final=frame.test_accuracy)
+    ]
+    return pd.DataFrame(rows).assign(
+        **columns,
+        **{f"{clock}_selected": columns[clock] for clock in CLOCKS},
+        test_accuracy_final=lambda frame: frame.test_accuracy,
+        interpolation_epoch=10.0 if fitted else np.nan,
+        diverged=False,
+    )
 
 
 def verdicts(*frames: pd.DataFrame) -> dict[str, str]:
