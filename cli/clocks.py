@@ -76,8 +76,8 @@ def _print(result: Clocks) -> None:
 
     recipe = result.recipe
     table = Table(title=_title(recipe), title_justify="left", title_style="bold")
-    table.add_column("quantity")
-    table.add_column("value", justify="right")
+    table.add_column("quantity", no_wrap=True)
+    table.add_column("value", justify="right", no_wrap=True)
     table.add_column("in force")
     table.add_column("why", overflow="fold")
     table.add_row("updates", f"{result.updates:,}", "", "")

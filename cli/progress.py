@@ -23,29 +23,32 @@ def run_with_bar(sweep: Sweep, folder: Path, workers: int | None) -> None:
         TimeElapsedColumn(),
         TextColumn("{task.fields[left]}"),
     )
-    with Progress(*columns, console=console) as bar:
-        task = bar.add_task(f"sweep {sweep.name}", total=1.0, runs="", left="")
-        told: set[Path] = set()
+    bar = Progress(*columns, console=console)
+    task = bar.add_task(f"sweep {sweep.name}", total=1.0, runs="", left="")
+    told: set[Path] = set()
 
-        def show(progress: SweepProgress) -> None:
-            for path in set(progress.set_aside) - told:
-                told.add(path)
-                console.print(f"A damaged run was set aside as {path} and is trained anew.")
-            seconds = progress.seconds_left
-            finished = progress.finished == progress.runs
-            bar.update(
-                task,
-                completed=1.0 if finished else progress.done / progress.total,
-                runs=f"{progress.finished}/{progress.runs}",
-                left=""
-                if finished
-                else "measuring the rate"
-                if seconds is None
-                else f"about {datetime.timedelta(seconds=round(seconds))} left",
-            )
+    def show(progress: SweepProgress) -> None:
+        bar.start()  # only now: a refused folder gets its sentence without a bar above it
+        for path in set(progress.set_aside) - told:
+            told.add(path)
+            console.print(f"A damaged run was set aside as {path} and is trained anew.")
+        seconds = progress.seconds_left
+        finished = progress.finished == progress.runs
+        bar.update(
+            task,
+            completed=1.0 if finished else progress.done / progress.total,
+            runs=f"{progress.finished}/{progress.runs}",
+            left=""
+            if finished
+            else "measuring the rate"
+            if seconds is None
+            else f"about {datetime.timedelta(seconds=round(seconds))} left",
+        )
 
-        try:
-            run_sweep(sweep, folder, workers, on_progress=show)
-        except KeyboardInterrupt:
-            bar.stop()
-            stop("stopped by Ctrl-C; finished runs are kept, the same command continues.", 130)
+    try:
+        run_sweep(sweep, folder, workers, on_progress=show)
+    except KeyboardInterrupt:
+        bar.stop()
+        stop("stopped by Ctrl-C; finished runs are kept, the same command continues.", 130)
+    finally:
+        bar.stop()

@@ -112,14 +112,14 @@ def write_run(
         "environment": environment,
         "history_sha256": hashlib.sha256(parquet.getvalue()).hexdigest(),
     }
-    write_file(temporary / "history.parquet", parquet.getvalue())
-    write_file(temporary / "run.json", json.dumps(record, indent=2, allow_nan=False).encode())
     try:
+        write_file(temporary / "history.parquet", parquet.getvalue())
+        write_file(temporary / "run.json", json.dumps(record, indent=2, allow_nan=False).encode())
         temporary.rename(final)
     except OSError:
-        if not final.is_dir():
+        shutil.rmtree(temporary, ignore_errors=True)
+        if not final.is_dir():  # if it is there, it was written before or by another process
             raise
-        shutil.rmtree(temporary)  # another process wrote the same run first
     _sync(final.parent)
 
 

@@ -2,12 +2,14 @@
 
 import json
 import os
+import signal
 import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from queue import Empty, SimpleQueue
@@ -107,6 +109,8 @@ def run_sweep(
         If the folder belongs to another sweep.
     WorkFailed
         If a worker process ends before its work is done.
+    KeyboardInterrupt
+        After Ctrl-C, when all workers have ended.
     """
     if workers is not None and workers < 1:
         raise InvalidInput(f"workers = {workers} is not allowed: give at least 1.")
@@ -130,15 +134,30 @@ def run_sweep(
     queue: SimpleQueue[list[Run]] = SimpleQueue()
     for pack in todo:
         queue.put(pack)
-    serving = [_Worker(folder, number) for number in range(count)]
-    try:
-        with ThreadPoolExecutor(count) as threads:
-            futures = [threads.submit(worker.serve, queue, missing, progress) for worker in serving]
-            _watch(futures, progress, on_progress, serving)
-    finally:
-        for worker in serving:
-            worker.close()
+    with _interrupt() as interrupted:
+        serving = [_Worker(folder, number) for number in range(count)]
+        try:
+            with ThreadPoolExecutor(count) as threads:
+                futures = [threads.submit(worker.serve, queue, missing, progress) for worker in serving]
+                _watch(futures, progress, on_progress, serving, interrupted)
+        finally:
+            for worker in serving:
+                worker.close()
     on_progress(progress)
+
+
+@contextmanager
+def _interrupt() -> Iterator[threading.Event]:
+    """Ctrl-C as an event, so that it cannot strike between the start of a worker and its keeping."""
+    event = threading.Event()
+    if threading.current_thread() is not threading.main_thread():
+        yield event  # signals belong to the main thread; its owner decides
+        return
+    before = signal.signal(signal.SIGINT, lambda *_: event.set())
+    try:
+        yield event
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def _watch(
@@ -146,6 +165,7 @@ def _watch(
     progress: Progress,
     on_progress: Callable[[Progress], None],
     serving: list["_Worker"],
+    interrupted: threading.Event,
 ) -> None:
     """Report until all workers have ended; end all of them when one fails or Ctrl-C arrives."""
     try:
@@ -155,6 +175,8 @@ def _watch(
             for future in ended:
                 future.result()
             on_progress(progress)
+            if interrupted.is_set():
+                raise KeyboardInterrupt
     except BaseException:
         for worker in serving:
             worker.kill()  # its thread then sees the end of its output and returns
@@ -197,6 +219,11 @@ class _Worker:
             print(json.dumps(task), file=self.process.stdin, flush=True)
             for line in self.process.stdout:
                 report = json.loads(line)
+                if "error" in report:
+                    raise WorkFailed(
+                        f"training cell {pack[0].cell.name!r} failed with {report['error']}: finished runs "
+                        f"are kept, start the same sweep again to continue."
+                    )
                 if "done" in report:
                     # Packs whose members all diverged stop early; their work counts as done.
                     progress.add(work(pack) - each * counted)

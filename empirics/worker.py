@@ -1,9 +1,9 @@
 """A worker process: reads packs from standard input, trains them, writes their runs, reports.
 
 One JSON object a line in each direction. In: ``{"folder": ..., "runs": [...]}``. Out:
-``{"epochs": n}`` while a pack trains, ``{"done": true}`` when its runs are written. One thread a
-process: the same thread count gives the same bits, and single-threaded workers use the cores better.
-When the parent is gone the next report fails, and the worker ends.
+``{"epochs": n}`` while a pack trains, ``{"done": true}`` when its runs are written, ``{"error": ...}`` if
+that failed. One thread a process: the same thread count gives the same bits, and single-threaded workers
+use the cores better. When the parent is gone the next report fails, and the worker ends.
 """
 
 import json
@@ -11,8 +11,9 @@ import os
 import platform
 import signal
 import sys
+import traceback
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 import numpy as np
 import torch
@@ -36,6 +37,18 @@ def environment(members: int) -> dict[str, Any]:
     }
 
 
+def work(task: dict[str, Any], reports: TextIO) -> None:
+    """Train one pack and write its runs."""
+    runs = [Run.model_validate(run) for run in task["runs"]]
+    outcomes = train(
+        runs[0].cell,
+        [(run.init_scale, run.seed) for run in runs],
+        on_epoch=lambda epoch: print(json.dumps({"epochs": epoch}), file=reports),
+    )
+    for run, outcome in zip(runs, outcomes, strict=True):
+        write_run(Path(task["folder"]), run, outcome.history, outcome.result, environment(len(runs)))
+
+
 def main() -> None:
     """Serve packs until standard input ends."""
     # Ctrl-C reaches the whole process group; the parent decides when a worker ends.
@@ -46,15 +59,15 @@ def main() -> None:
     sys.stdout = sys.stderr
     for line in sys.stdin:
         task = json.loads(line)
-        runs = [Run.model_validate(run) for run in task["runs"]]
-        outcomes = train(
-            runs[0].cell,
-            [(run.init_scale, run.seed) for run in runs],
-            on_epoch=lambda epoch: print(json.dumps({"epochs": epoch}), file=reports),
-        )
-        for run, outcome in zip(runs, outcomes, strict=True):
-            folder = Path(task["folder"])
-            write_run(folder, run, outcome.history, outcome.result, environment(len(runs)))
+        try:
+            work(task, reports)
+        except BrokenPipeError:
+            os._exit(1)  # nobody is there to read a report or a log
+        except Exception as error:
+            # First the report: the log may be on the disk that is full.
+            print(json.dumps({"error": f"{type(error).__name__}: {error}"}), file=reports)
+            traceback.print_exc()
+            sys.exit(1)
         print(json.dumps({"done": True}), file=reports)
 
 

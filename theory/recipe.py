@@ -14,6 +14,9 @@ DecayLaw = Literal["coupled", "decoupled"]
 # The clocks of a recipe are summed update by update; beyond this the wait is no longer sensible.
 MAX_UPDATES = 10**9
 
+# Rates and decays outside this range have squares or sums that a double cannot hold.
+SMALLEST, LARGEST = 1e-100, 1e100
+
 
 class Recipe(BaseModel):
     r"""A training recipe; the defaults are the low-learning-rate recipe of the paper.
@@ -66,9 +69,9 @@ class Recipe(BaseModel):
     schedule: str = "constant"
     epochs: int = Field(default=300, ge=1)
     updates: int | None = Field(default=None, ge=1)
-    warmup_epochs: float = Field(default=0.0, ge=0)
+    warmup_epochs: float = Field(default=0.0, ge=0, le=MAX_UPDATES)
     batch_size: int = Field(default=128, ge=1)
-    train_size: int = Field(default=40_000, ge=1)
+    train_size: int = Field(default=40_000, ge=1, le=10**15)
     drop_last: bool = True
     momentum: float | None = Field(default=None, ge=0, lt=1)
     weight_decay: float = Field(default=0.0, ge=0)
@@ -78,6 +81,13 @@ class Recipe(BaseModel):
     def _consistent(self) -> Self:
         if self.schedule not in SHAPES:
             raise InvalidInput(f"schedule {self.schedule!r} is unknown: choose one of {', '.join(SHAPES)}.")
+        for name in ("lr", "auxiliary_lr", "weight_decay"):
+            value = getattr(self, name)
+            if value and not SMALLEST <= value <= LARGEST:
+                raise InvalidInput(
+                    f"{name} = {value:g} is not allowed: its clocks would overflow, give a value between "
+                    f"{SMALLEST:g} and {LARGEST:g}."
+                )
         if self.batch_size > self.train_size:
             raise InvalidInput(
                 f"batch_size = {self.batch_size} is larger than the {self.train_size} training "

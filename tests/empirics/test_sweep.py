@@ -69,24 +69,20 @@ def test_killed_at_a_random_moment_and_continued(reference: Path, tmp_path: Path
     assert all(after[name] == data for name, data in before.items())
 
 
-@pytest.mark.slow
-def test_ctrl_c_stops_cleanly(tmp_path: Path, reference: Path) -> None:
+def test_ctrl_c_stops_cleanly(tmp_path: Path) -> None:
+    """In the middle of a sweep that is too long to be over by then."""
     folder = tmp_path / "out"
-    process = subprocess.Popen(
-        [*COMMAND, str(folder)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    )
-    wait_for_runs(folder, 1, process)
+    command = [*COMMAND[:5], "quick", *COMMAND[6:], str(folder)]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    while process.poll() is None and len(list(folder.glob("worker-*.log"))) < 2:
+        time.sleep(0.005)
     process.send_signal(signal.SIGINT)
     _, errors = process.communicate()
     assert process.returncode == 130
     assert "stopped by Ctrl-C; finished runs are kept" in errors
     assert "Traceback" not in errors
     assert not list(folder.glob("worker-*.log"))
-    assert all(
-        reference.joinpath(name).read_bytes() == data
-        for name, data in content(folder).items()
-        if "/." not in name
-    )
+    assert store.read_sweep(folder) == preset("quick")
 
 
 def test_workers_end_with_their_parent(tmp_path: Path) -> None:
@@ -200,3 +196,17 @@ def test_a_read_only_folder(tmp_path: Path) -> None:
     tmp_path.chmod(0o500)
     with pytest.raises(WorkFailed, match="cannot be written"):
         run_sweep(preset("smoke"), tmp_path / "out")
+
+
+def test_a_disk_that_refuses_is_reported_in_one_sentence(tmp_path: Path) -> None:
+    """A file stands where the folder of the runs was, so no run can be written."""
+
+    def block(progress: Progress) -> None:
+        if (tmp_path / "out" / "runs").is_dir():
+            (tmp_path / "out" / "runs").rmdir()
+            (tmp_path / "out" / "runs").write_text("")
+
+    with pytest.raises(
+        WorkFailed, match=r"training cell '.*' failed with \w+Error: .*: finished runs are kept"
+    ):
+        run_sweep(preset("smoke"), tmp_path / "out", on_progress=block)

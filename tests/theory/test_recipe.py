@@ -43,6 +43,10 @@ def test_laws(optimizer: str, law: str, multiplier: float, exponential: bool) ->
     ("fields", "says"),
     [
         ({"lr": -0.1}, "greater than 0"),
+        ({"lr": 1e200}, "between 1e-100 and 1e\\+100"),
+        ({"weight_decay": 1e-200}, "between 1e-100 and 1e\\+100"),
+        ({"warmup_epochs": 1e300}, "less than or equal to"),
+        ({"train_size": 10**400, "batch_size": 10**400}, "less than or equal to"),
         ({"lr": float("nan")}, "finite number"),
         ({"lr": float("inf")}, "finite number"),
         ({"schedule": "cos"}, "'cos' is unknown"),
