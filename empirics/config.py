@@ -141,6 +141,13 @@ class Sweep(Config):
             twice = [value for value in dict.fromkeys(values) if list(values).count(value) > 1]
             if twice:
                 raise InvalidInput(f"the sweep has {what} {twice[0]!r} twice: each must differ.")
+        known: dict[str, str] = {}
+        for cell in self.cells:
+            same = known.setdefault(cell.model_dump_json(exclude={"name"}), cell.name)
+            if same != cell.name:
+                raise InvalidInput(
+                    f"cells {same!r} and {cell.name!r} are the same but for their names: drop one."
+                )
         return self
 
     def runs(self) -> list[Run]:

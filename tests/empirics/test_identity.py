@@ -58,6 +58,10 @@ def test_every_run_of_a_preset_has_its_own_identity() -> None:
     ("change", "says"),
     [
         ({"cells": (PLAIN, PLAIN)}, "cells named 'plain' twice"),
+        (
+            {"cells": (PLAIN, PLAIN.model_copy(update={"name": "twin"}))},
+            "cells 'plain' and 'twin' are the same but for their names",
+        ),
         ({"seeds": (0, 0)}, "seeds 0 twice"),
         ({"init_scales": (1.0, 1.0)}, "init_scales 1.0 twice"),
         ({"init_scales": (0.0,)}, "greater than 0"),
