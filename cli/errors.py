@@ -34,7 +34,9 @@ def sentence(error: ValidationError) -> str:
         return str(cause)
     place = ".".join(str(part) for part in first["loc"])
     allowed = first["msg"][0].lower() + first["msg"][1:]
-    return f"{place} = {first['input']!r} is not allowed: {allowed}."
+    given = repr(first["input"])
+    given = given if len(given) <= 60 else f"{given[:40]}… ({len(given)} characters)"
+    return f"{place} = {given} is not allowed: {allowed}."
 
 
 def stop(message: str, status: int) -> NoReturn:

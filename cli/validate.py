@@ -56,6 +56,8 @@ def _print(study: "Study") -> None:
     from rich.table import Table
     from rich.text import Text
 
+    from ..validate.report_tables import fixed, interval
+
     cells = Table(
         title="Spread in percentage points, 95% noise floor, radial memory; clocks in force are bold",
         title_justify="left",
@@ -74,9 +76,9 @@ def _print(study: "Study") -> None:
         cells.add_row(
             Text(cell.cell),
             *clocks,
-            Text(f"{cell.spread:.1f} [{cell.spread_low:.1f}, {cell.spread_high:.1f}]"),
-            f"{cell.floor_95:.1f}",
-            f"{radial.slope:.2f}",
+            Text(f"{fixed(cell.spread)} {interval(cell.spread_low, cell.spread_high)}"),
+            fixed(cell.floor_95),
+            fixed(radial.slope, 2),
         )
     verdicts = Table.grid(padding=(0, 2))
     for claim in study.claims:

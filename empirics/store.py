@@ -54,13 +54,18 @@ def create(folder: Path, sweep: Sweep) -> None:
                 f"give a folder of its own."
             )
         return
-    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+    if folder.exists() and (not folder.is_dir() or any(map(_foreign, folder.iterdir()))):
         raise InvalidInput(f"{folder} exists and holds no sweep: give a new or empty folder.")
     try:
         (folder / "runs").mkdir(parents=True, exist_ok=True)
         write_file(path, sweep.model_dump_json(indent=2).encode())
     except OSError as error:
         raise WorkFailed(f"{folder} cannot be written ({error.strerror}).") from error
+
+
+def _foreign(path: Path) -> bool:
+    """Whether a file is none of a sweep's: one that was killed at its start has no ``sweep.json`` yet."""
+    return path.name != "runs" and not path.name.startswith(".sweep.json.")
 
 
 def read_sweep(folder: Path) -> Sweep:
@@ -77,7 +82,9 @@ def read_sweep(folder: Path) -> Sweep:
     except FileNotFoundError as error:
         raise InvalidInput(f"{folder} holds no sweep: {path} is missing.") from error
     except (OSError, ValidationError) as error:
-        raise InvalidInput(f"{path} cannot be read as a sweep: it is damaged or foreign.") from error
+        raise InvalidInput(
+            f"{path} cannot be read as a sweep: it is damaged or foreign, give another folder."
+        ) from error
 
 
 def write_run(
@@ -112,6 +119,7 @@ def write_run(
         "environment": environment,
         "history_sha256": hashlib.sha256(parquet.getvalue()).hexdigest(),
     }
+    record["sha256"] = _digest(record)
     try:
         write_file(temporary / "history.parquet", parquet.getvalue())
         write_file(temporary / "run.json", json.dumps(record, indent=2, allow_nan=False).encode())
@@ -129,20 +137,25 @@ def read_run(folder: Path, run: Run) -> dict[str, Any]:
     Raises
     ------
     WorkFailed
-        If a file is missing, half-written or belongs to another run.
+        If the file is missing, is not what was written, or belongs to another run.
     """
     path = run_folder(folder, run) / "run.json"
     try:
         record = json.loads(path.read_bytes())
+        if record.pop("sha256") != _digest(record):
+            raise ValueError("changed after it was written")
         if Run.model_validate(record["run"]).identity != run.identity:
-            raise ValueError("identity")
-        record["result"]["test_accuracy"]
-    except (OSError, ValueError, KeyError, TypeError) as error:
+            raise ValueError("of another run")
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise WorkFailed(
-            f"{path} is missing, half-written or of another run: start the same sweep again, "
+            f"{path} is missing, half-written, changed or of another run: start the same sweep again, "
             f"which sets it aside and trains it anew."
         ) from error
     return record
+
+
+def _digest(record: dict[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(record, sort_keys=True).encode()).hexdigest()
 
 
 def read_history(folder: Path, run: Run) -> pd.DataFrame:
@@ -153,10 +166,11 @@ def read_history(folder: Path, run: Run) -> pd.DataFrame:
     WorkFailed
         If the file does not have the content that was written.
     """
-    return pd.read_parquet(io.BytesIO(_history_bytes(folder, run)))
+    return pd.read_parquet(io.BytesIO(history_bytes(folder, run)))
 
 
-def _history_bytes(folder: Path, run: Run) -> bytes:
+def history_bytes(folder: Path, run: Run) -> bytes:
+    """The file of the epochs, checked against what was written; see :func:`read_history`."""
     expected = read_run(folder, run)["history_sha256"]
     path = run_folder(folder, run) / "history.parquet"
     content = path.read_bytes() if path.is_file() else b""
@@ -179,7 +193,7 @@ def set_aside_damaged(folder: Path, runs: Sequence[Run]) -> list[Path]:
         if not path.exists():
             continue
         try:
-            _history_bytes(folder, run)
+            history_bytes(folder, run)
         except WorkFailed:
             taken = [path.with_name(f"{path.name}.damaged-{n}") for n in range(1, 1000)]
             target = next(candidate for candidate in taken if not candidate.exists())

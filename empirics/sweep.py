@@ -233,9 +233,10 @@ class _Worker:
         except OSError:
             pass
         status = self.process.wait()
+        log = f", see {self.log}" if self.log.stat().st_size else ""
         raise WorkFailed(
-            f"the worker that trained cell {pack[0].cell.name!r} ended with status {status}, see "
-            f"{self.log}: finished runs are kept, start the same sweep again to continue."
+            f"the worker that trained cell {pack[0].cell.name!r} ended with status {status}{log}: finished "
+            f"runs are kept, start the same sweep again to continue."
         )
 
     def kill(self) -> None:

@@ -150,8 +150,11 @@ def clock_values(recipe: Recipe, sum_lr: float, sum_lr_squared: float) -> dict[s
 def _in_force(recipe: Recipe) -> tuple[dict[str, str], tuple[str, ...]]:
     """Why each clock governs this optimizer or not, and the names of those that do."""
     sgd = recipe.optimizer == "sgd"
+    noisy = sgd and recipe.batch_size < recipe.train_size
     reasons = {
         "T_SGD": "SGD's minibatch noise acts as a regulariser of strength lr/b"
+        if noisy
+        else "the batch is the whole training set: there is no minibatch noise"
         if sgd
         else f"{recipe.optimizer} normalises its gradient: the update does not scale with it",
         "T_L2": _why_decay(recipe),
@@ -159,7 +162,7 @@ def _in_force(recipe: Recipe) -> tuple[dict[str, str], tuple[str, ...]]:
         if sgd
         else f"{recipe.optimizer}'s updates have a fixed size: the way grows with the summed rates",
     }
-    governs = {"T_SGD": sgd, "T_L2": recipe.decays_exponentially, "T_adapt": not sgd}
+    governs = {"T_SGD": noisy, "T_L2": recipe.decays_exponentially, "T_adapt": not sgd}
     return reasons, tuple(name for name in CLOCKS if governs[name])
 
 
@@ -200,7 +203,7 @@ def _memory(
             f"to halve it through T_SGD takes a mean squared residual of {noise:.3g}, and residuals "
             f"begin near 1 and vanish as the data are fitted"
         )
-    else:
+    elif "T_adapt" in in_force:
         ratio = values["T_adapt"] / HE_WEIGHT
         verdict = (
             "The start can be forgotten"
@@ -213,6 +216,8 @@ def _memory(
             f"a weight can travel {values['T_adapt']:.3g} in all, {ratio:.3g} times a He-normal "
             f"weight of a 3x3 kernel over 128 channels"
         )
+    else:
+        verdict, clock = "The start should be remembered", "no clock of noise or of fixed steps is in force"
     return f"{verdict}: {'; '.join(filter(None, (clock, decay)))}."
 
 
@@ -232,8 +237,6 @@ def _warnings(recipe: Recipe) -> tuple[str, ...]:
         )
     if recipe.decays_exponentially and rate > 0.1:
         notes.append(f"lr * weight_decay = {rate:g} is large: exp(-T_L2) overstates what decay leaves.")
-    if recipe.optimizer == "sgd" and recipe.batch_size == recipe.train_size:
-        notes.append("The batch is the whole training set: there is no minibatch noise for T_SGD.")
     rest = recipe.train_size % recipe.batch_size
     if not recipe.drop_last and rest:
         notes.append(f"The last batch of an epoch has {rest} images; T_SGD counts it as {recipe.batch_size}.")

@@ -67,8 +67,8 @@ class Recipe(BaseModel):
     optimizer: OptimizerName = "sgd"
     lr: float = Field(default=1e-3, gt=0)
     schedule: str = "constant"
-    epochs: int = Field(default=300, ge=1)
-    updates: int | None = Field(default=None, ge=1)
+    epochs: int = Field(default=300, ge=1, le=MAX_UPDATES)
+    updates: int | None = Field(default=None, ge=1, le=MAX_UPDATES)
     warmup_epochs: float = Field(default=0.0, ge=0, le=MAX_UPDATES)
     batch_size: int = Field(default=128, ge=1)
     train_size: int = Field(default=40_000, ge=1, le=10**15)

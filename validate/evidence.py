@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from scipy import stats
 
 from .regression import ClockRegression
 from .spread import accuracy_matrix, basic_interval, bootstrap_spread
@@ -18,9 +19,21 @@ RECIPE = ("optimizer", "lr", "schedule", "epochs", "batch_size", "momentum", "we
 # Relative difference below which two clocks or effective rates count as equal.
 EQUAL = 0.05
 
+# How far two cells may differ and still remember alike: in radial memory, and in spread as a share of the
+# larger one.
+ALIKE_RADIAL, ALIKE_SPREAD = 0.1, 1 / 3
+
+# "Far less" than low-lr SGD is less than this share of its spread.
+FAR_LESS = 0.5
+
 # Share of runs that must interpolate for a cell to be evidence: the claims are about networks that were
 # trained until they fit.
 FITTED = 0.8
+
+
+def fits_training_data(cells: pd.DataFrame) -> pd.Series:
+    """Whether enough runs of a cell interpolate for it to be evidence."""
+    return cells.interpolated >= FITTED
 
 
 class Evidence:
@@ -45,7 +58,7 @@ class Evidence:
         random_state: int = 0,
     ) -> None:
         self.fits = fits
-        usable = cells[(cells.interpolated >= FITTED) & cells.spread.notna()]
+        usable = cells[fits_training_data(cells) & cells.spread.notna()]
         self.cells = usable.merge(radial, on="cell")
         self.draws = {
             column: {
@@ -90,6 +103,12 @@ class Evidence:
         """The same at the end of training, whatever checkpoint was selected."""
         return self._difference(a, b, "spread_final", "test_accuracy_final")
 
+    def excess(self, a: Any, b: Any, share: float) -> tuple[float, float, float]:
+        """Spread of `a` minus a share of that of `b`, with its 95% interval."""
+        draws = self.draws["test_accuracy"]
+        estimate = a.spread - share * b.spread
+        return estimate, *basic_interval(estimate, draws[a.cell] - share * draws[b.cell])
+
     def _difference(self, a: Any, b: Any, spread: str, column: str) -> tuple[float, float, float]:
         estimate = getattr(a, spread) - getattr(b, spread)
         draws = self.draws[column]
@@ -101,30 +120,52 @@ def close(a: float, b: float) -> bool:
     return abs(a - b) <= EQUAL * max(a, b)
 
 
+def radial_difference(a: Any, b: Any) -> tuple[float, float, float]:
+    """Radial memory of `a` minus that of `b`, with Welch's 95% interval over seeds."""
+    difference = a.slope - b.slope
+    errors = [(cell.slope_high - cell.slope) / t_quantile(cell.seeds - 1) for cell in (a, b)]
+    variances = [error**2 for error in errors]
+    error = sum(variances) ** 0.5
+    if not error > 0:
+        return difference, difference if error == 0 else np.nan, difference if error == 0 else np.nan
+    freedom = error**4 / sum(v**2 / (cell.seeds - 1) for v, cell in zip(variances, (a, b), strict=True))
+    half = t_quantile(freedom) * error
+    return difference, difference - half, difference + half
+
+
+def t_quantile(freedom: float) -> float:
+    """Student's 97.5% quantile; NaN without a degree of freedom."""
+    return float(stats.t.ppf(0.975, freedom)) if freedom > 0 else float("nan")
+
+
 def same_memory(a: Any, b: Any, gap: tuple[float, float, float]) -> dict[str, bool]:
     """Whether two cells remember alike, for a verdict.
 
-    Alike is: the radial memories' intervals overlap and the difference of the spreads is within the
-    95% noise floor. Unlike is: the radial memories' intervals are disjoint, or the interval of the
-    difference lies beyond the noise floor.
+    Alike is: the whole interval of the difference of the radial memories lies within `ALIKE_RADIAL`,
+    and that of the spreads within `ALIKE_SPREAD` of the larger one. Unlike is: one of the two
+    differences is larger than that, and its interval excludes zero. The margins are fixed beforehand, so
+    noise can only make a verdict underpowered.
     """
-    floor = max(a.floor_95, b.floor_95)
-    disjoint = a.slope_low > b.slope_high or b.slope_low > a.slope_high
-    overlap = a.slope_low <= b.slope_high and b.slope_low <= a.slope_high
+    margins = ALIKE_RADIAL, ALIKE_SPREAD * max(a.spread, b.spread)
+    gaps = radial_difference(a, b), gap
+    pairs = list(zip(gaps, margins, strict=True))
     return {
-        "supported": overlap and abs(gap[0]) < floor,
-        "contradicted": disjoint or gap[1] > floor or gap[2] < -floor,
+        "supported": all(-margin < low and high < margin for (_, low, high), margin in pairs),
+        "contradicted": any(
+            abs(value) > margin and (low > 0 or high < 0) for (value, low, high), margin in pairs
+        ),
     }
 
 
 def remembers_more(a: Any, b: Any, gap: tuple[float, float, float]) -> dict[str, bool]:
     """Whether `a` remembers more than `b`, for a verdict.
 
-    It does if its radial memory lies above, intervals disjoint, or if the interval of the difference
-    of the spreads lies above zero, and the other of the two does not say the opposite.
+    It does if the interval of the difference of the radial memories, or that of the spreads, lies above
+    zero, and the other of the two does not lie below.
     """
-    more = a.slope_low > b.slope_high or gap[1] > 0
-    less = a.slope_high < b.slope_low or gap[2] < 0
+    radial = radial_difference(a, b)
+    more = radial[1] > 0 or gap[1] > 0
+    less = radial[2] < 0 or gap[2] < 0
     return {"supported": more and not less, "contradicted": less and not more}
 
 
@@ -143,6 +184,12 @@ def spread_text(cell: Any) -> str:
     """The spread of a cell with its interval and its noise floor."""
     numbers = interval(cell.spread, cell.spread_low, cell.spread_high)
     return f"{name(cell)} {numbers}, 95% noise floor {cell.floor_95:.1f} pp"
+
+
+def radial_pair(a: Any, b: Any) -> str:
+    """The radial memories of two cells and their difference with its interval."""
+    difference = interval(*radial_difference(a, b), "", 2)
+    return f"radial memory {a.slope:.2f} and {b.slope:.2f}, difference {difference}"
 
 
 def radial_text(cell: Any) -> str:

@@ -31,8 +31,8 @@ class ClockRegression:
     at : {"horizon", "selected"}
         Whether the clock is read at the end of the run or at the checkpoint that was tested; the
         latter for the three clocks only.
-    cells : {"in_force", "all"}
-        Whether only cells count whose optimizer the clock governs.
+    cells : {"in_force", "alone", "all"}
+        Which cells count: those that the clock governs, those that it governs alone, or all.
 
     Attributes
     ----------
@@ -75,8 +75,8 @@ class ClockRegression:
                 f"at = {at!r} is not allowed for clock {clock!r}: give 'horizon', or 'selected' "
                 f"for one of {', '.join(CLOCKS)}."
             )
-        if cells not in ("in_force", "all"):
-            raise InvalidInput(f"cells = {cells!r} is not allowed: give 'in_force' or 'all'.")
+        if cells not in ("in_force", "alone", "all"):
+            raise InvalidInput(f"cells = {cells!r} is not allowed: give 'in_force', 'alone' or 'all'.")
         self.clock, self.at, self.cells = clock, at, cells
 
     @property
@@ -141,8 +141,10 @@ class ClockRegression:
         for row in cells.itertuples():
             governs = self.clock in row.in_force.split("+")
             value = getattr(row, self.column)
-            if self.cells == "in_force" and self.clock in CLOCKS and not governs:
+            if self.cells != "all" and self.clock in CLOCKS and not governs:
                 reasons[row.cell] = f"{self.clock} is not in force"
+            elif self.cells == "alone" and row.in_force != self.clock:
+                reasons[row.cell] = "another clock is in force too"
             elif not value > 0:
                 reasons[row.cell] = f"{self.clock} is {value:g}, which has no logarithm"
             elif not row.spread > 0:
@@ -153,8 +155,8 @@ class ClockRegression:
 def fits(cells: pd.DataFrame) -> list[ClockRegression]:
     """Every regression that a table of cells allows.
 
-    The three clocks over the cells that they govern, at the horizon and at the selected checkpoint,
-    and every candidate over all cells.
+    The three clocks over the cells that they govern, at the horizon and at the selected checkpoint; over
+    the cells that they govern alone; and every candidate over all cells.
 
     Parameters
     ----------
@@ -166,6 +168,7 @@ def fits(cells: pd.DataFrame) -> list[ClockRegression]:
     """
     wanted = [
         *(ClockRegression(clock, at=at) for clock in CLOCKS for at in ("horizon", "selected")),
+        *(ClockRegression(clock, cells="alone") for clock in CLOCKS),
         *(ClockRegression(candidate, cells="all") for candidate in CANDIDATES),
     ]
     fitted = []

@@ -8,10 +8,11 @@ from functools import cache
 from importlib.metadata import version
 from typing import Any
 
+import numpy as np
 from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 
 from ..empirics.presets import PRESETS
-from .evidence import FITTED
+from .evidence import FITTED, fits_training_data
 from .report_tables import fixed, recipe_rows, regression_rows, result_rows
 from .study import Study
 
@@ -63,6 +64,7 @@ def render_report(study: Study, figures: Sequence[ReportFigure]) -> str:
         answer=_answer(study),
         figures=figures,
         fitted=f"{FITTED:.0%}",
+        unfitted=list(study.cells.cell[~fits_training_data(study.cells)]),
         signs=SIGNS,
         results=result_rows(study),
         recipes=recipe_rows(study.cells),
@@ -180,6 +182,18 @@ def _limits(study: Study) -> list[str]:
         "A regression has one observation a cell, the cells were chosen and not drawn, and within a "
         "sweep the clocks move together: a slope is a description, not a law.",
     ]
+    governed = study.cells[study.cells.in_force.str.contains("T_adapt")]
+    if len(governed) > 2 and np.log(governed[["lr", "T_adapt"]]).corr().iloc[0, 1] > 0.9:
+        limits.append(
+            "Among the cells that T_adapt governs it grows with the learning rate (correlation of the logs "
+            "above 0.9): these cells cannot tell T_adapt from the rate itself or from Σ η²."
+        )
+    if (study.cells.in_force.str.contains("T_SGD") & study.cells.in_force.str.contains("T_L2")).any():
+        limits.append(
+            "Cells that two clocks govern enter the regression of each: the slope on T_SGD over all cells in "
+            "force includes cells that forget by decay. The rows “alone in force” leave them out."
+        )
+    limits.append("No correction is made for testing several claims at once.")
     return limits
 
 

@@ -69,6 +69,10 @@ def probability(value: float) -> str:
     return "< 0.001" if value < 0.001 else fixed(value, 3)
 
 
+# Which cells a regression counts, in the order of the table.
+COUNTED = {"in_force": "in force", "alone": "alone in force", "all": "all"}
+
+
 def result_rows(study: Study) -> list[Row]:
     """One row a cell: what was measured."""
     planned = len(study.sweep.init_scales) * len(study.sweep.seeds)
@@ -79,6 +83,7 @@ def result_rows(study: Study) -> list[Row]:
             "cell": cell.cell,
             "spread": fixed(cell.spread),
             "spread_interval": interval(cell.spread_low, cell.spread_high),
+            "spread_final": fixed(cell.spread_final),
             "floor": fixed(cell.floor),
             "floor_95": fixed(cell.floor_95),
             "above": bool(cell.spread > cell.floor_95),
@@ -120,12 +125,12 @@ def recipe_rows(cells: pd.DataFrame) -> list[Row]:
 
 def regression_rows(study: Study) -> list[Row]:
     """One row a regression, those over the cells that the clock governs first."""
-    own_first = sorted(study.fits, key=lambda fit: fit.cells != "in_force")
+    own_first = sorted(study.fits, key=lambda fit: list(COUNTED).index(fit.cells))
     return [
         {
             "clock": row["clock"],
             "at": "horizon" if row["at"] == "horizon" else "selected checkpoint",
-            "cells": "in force" if row["cells"] == "in_force" else "all",
+            "cells": COUNTED[row["cells"]],
             "slope": fixed(row["slope"], 2),
             "slope_interval": interval(row["slope_low"], row["slope_high"], 2),
             "r_squared": fixed(row["r_squared"], 2),

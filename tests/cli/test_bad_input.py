@@ -41,7 +41,12 @@ def refused(done: subprocess.CompletedProcess, status: int, says: str) -> None:
         ("--momentum 1", "momentum = 1.0 is not allowed: input should be less than 1"),
         ("--optimizer rmsprop", "optimizer = 'rmsprop' is not allowed: input should be 'sgd', 'adam'"),
         ("--optimizer adam --momentum 0.9", "momentum belongs to sgd or muon"),
-        ("--updates 1000000000000", "give at most 1,000,000,000"),
+        ("--updates 1000000000000", "updates = 1000000000000 is not allowed: input should be less than or"),
+        ("--epochs 1000000000", "give at most 1,000,000,000"),
+        ("--lr 1e200", "lr = 1e+200 is not allowed: its clocks would overflow"),
+        ("--lr 1e-200", "lr = 1e-200 is not allowed"),
+        ("--warmup-epochs 1e308", "warmup_epochs = 1e+308 is not allowed"),
+        ("--optimizer adam --weight-decay 1e308", "weight_decay = 1e+308 is not allowed"),
         ("--warmup-epochs 301", "shorten it"),
         ("--learning-rate 1", "No such option"),
     ],
@@ -81,7 +86,9 @@ def test_a_half_written_run(smoke: Path, damage: str) -> None:
     whole = run_file.read_bytes()
     try:
         run_file.write_text(damage)
-        refused(run("validate", str(smoke)), 1, f"{run_file} is missing, half-written or of another run")
+        refused(
+            run("validate", str(smoke)), 1, f"{run_file} is missing, half-written, changed or of another run"
+        )
         assert run_file.read_text() == damage  # validation changes no run
     finally:
         run_file.write_bytes(whole)

@@ -56,6 +56,17 @@ def test_a_finished_run_is_never_overwritten(written) -> None:
     assert sorted(p.name for p in (folder / "runs").iterdir()) == [run.identity]
 
 
+@pytest.mark.parametrize("left", ["runs", ".sweep.json.12345"])
+def test_a_sweep_killed_at_its_start_can_be_started_again(sweep: Sweep, tmp_path, left: str) -> None:
+    (tmp_path / "out").mkdir()
+    if left == "runs":
+        (tmp_path / "out" / left).mkdir()
+    else:
+        (tmp_path / "out" / left).write_text("{")
+    store.create(tmp_path / "out", sweep)
+    assert store.read_sweep(tmp_path / "out") == sweep
+
+
 def test_another_sweep_is_refused(written, sweep: Sweep) -> None:
     folder, _ = written
     store.create(folder, sweep)
@@ -91,6 +102,8 @@ def test_no_sweep_at_all(tmp_path) -> None:
         lambda f: (f / "run.json").write_bytes(b""),
         lambda f: (f / "run.json").unlink(),
         lambda f: (f / "run.json").write_text("[1, 2]"),
+        lambda f: (f / "run.json").write_text("[" * 100_000),
+        lambda f: (f / "run.json").write_text((f / "run.json").read_text().replace("0.5", "0.6")),
         lambda f: (f / "run.json").write_text('{"run": null, "result": {}}'),
         lambda f: (f / "history.parquet").write_bytes((f / "history.parquet").read_bytes()[:-3]),
         lambda f: (f / "history.parquet").unlink(),
@@ -113,7 +126,7 @@ def test_the_run_of_another_cell_in_its_place_is_damage(written, sweep: Sweep) -
     folder, run = written
     other = sweep.runs()[1]
     store.run_folder(folder, run).rename(store.run_folder(folder, other))
-    with pytest.raises(WorkFailed, match="of another run"):
+    with pytest.raises(WorkFailed, match="changed or of another run"):
         store.read_run(folder, other)
 
 

@@ -84,6 +84,8 @@ def test_adamw_under_cosine() -> None:
     [
         ({}, ("T_SGD",)),
         ({"weight_decay": 1e-4}, ("T_SGD", "T_L2")),
+        ({"batch_size": 40_000}, ()),
+        ({"batch_size": 40_000, "weight_decay": 1e-4}, ("T_L2",)),
         ({"optimizer": "adam"}, ("T_adapt",)),
         ({"optimizer": "adam", "weight_decay": 1e-4}, ("T_adapt",)),
         ({"optimizer": "adamw", "weight_decay": 1e-4}, ("T_L2", "T_adapt")),
@@ -102,7 +104,6 @@ def test_clocks_in_force(fields: dict, in_force: tuple[str, ...]) -> None:
         ({"optimizer": "adam", "weight_decay": 0.1}, "no exponential clock"),
         ({"momentum": 0.9, "lr": 0.1, "weight_decay": 0.03}, "memory oscillates"),
         ({"lr": 0.5, "weight_decay": 1.0}, "exp\\(-T_L2\\) overstates"),
-        ({"batch_size": 40_000}, "no minibatch noise"),
         ({"drop_last": False}, "last batch of an epoch has 64 images"),
         ({"optimizer": "muon"}, "peak rate 0.001"),
     ],
@@ -120,6 +121,7 @@ def test_warnings(fields: dict, says: str) -> None:
         ({"lr": 0.01, "weight_decay": 0.01}, "The start should be forgotten"),
         ({"optimizer": "adam"}, "The start can be forgotten"),
         ({"optimizer": "adam", "updates": 50, "lr": 1e-3}, "The start is partly remembered"),
+        ({"batch_size": 40_000}, "The start should be remembered: no clock"),
         ({"optimizer": "adam", "updates": 1, "lr": 1e-5}, "The start should be remembered"),
     ],
 )

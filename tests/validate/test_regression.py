@@ -86,7 +86,7 @@ def test_too_little_to_regress_on(clock: np.ndarray) -> None:
     [
         ({"clock": "T_sgd"}, "'T_sgd' is unknown: choose one of epochs"),
         ({"clock": "epochs", "at": "selected"}, "give 'horizon', or 'selected'"),
-        ({"clock": "T_SGD", "cells": "some"}, "give 'in_force' or 'all'"),
+        ({"clock": "T_SGD", "cells": "some"}, "give 'in_force', 'alone' or 'all'"),
     ],
 )
 def test_arguments(arguments: dict, says: str) -> None:

@@ -94,9 +94,9 @@ def test_every_spread_is_the_one_of_the_table(page, study):
         assert float(row[1]) == pytest.approx(cell.spread, abs=0.05)
         assert row[1] == f"{cell.spread:.1f}"
         assert row[2] == f"[{cell.spread_low:.1f}, {cell.spread_high:.1f}]"
-        assert row[3:5] == [f"{cell.floor:.1f}", f"{cell.floor_95:.1f}"]
+        assert row[3:6] == [f"{value:.1f}" for value in (cell.spread_final, cell.floor, cell.floor_95)]
         assert row[-3:] == ["12 of 12", "0", "0"]
-    assert rows["sgd"][7] == "0.80"
+    assert rows["sgd"][8] == "0.80"
 
 
 def test_the_clocks_in_force_are_bold(html):
@@ -139,7 +139,7 @@ def test_missing_and_diverged_runs_are_named(study):
 
 
 def test_what_is_not_there_is_a_dash(study):
-    cells = study.cells.assign(spread=np.nan, spread_low=np.nan, floor=np.nan, p_value=np.nan)
+    cells = study.cells.assign(spread=np.nan, spread_low=np.nan, spread_final=np.nan)
     page = Page(render_report(replace(study, cells=cells, fits=[], claims=[]), []))
     assert page.tables[1][1][1:4] == ["–", "–", "–"]
     assert "No cell has a spread" in page.text
