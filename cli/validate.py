@@ -59,10 +59,11 @@ def _print(study: "Study") -> None:
     from ..validate.report_tables import fixed, interval
 
     cells = Table(
-        title="Spread in percentage points, 95% noise floor, radial memory; clocks in force are bold",
+        title="spread in percentage points, 95% noise floor, radial memory",
         title_justify="left",
         box=box.SIMPLE_HEAD,
         pad_edge=False,
+        collapse_padding=True,
     )
     cells.add_column("cell", no_wrap=True)
     for column in (*CLOCKS, "spread", "floor", "radial"):
@@ -70,7 +71,7 @@ def _print(study: "Study") -> None:
     for cell, radial in zip(study.cells.itertuples(), study.radial.itertuples(), strict=True):
         in_force = cell.in_force.split("+")
         clocks = (
-            Text(f"{getattr(cell, clock):.2g}", style="bold" if clock in in_force else "dim")
+            Text(f"{getattr(cell, clock):.3g}", style="bold" if clock in in_force else "dim")
             for clock in CLOCKS
         )
         cells.add_row(

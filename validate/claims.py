@@ -23,6 +23,8 @@ import pandas as pd
 from ..theory.clocks import CLOCKS
 from .evidence import (
     ADAPTIVE,
+    ALIKE_RADIAL,
+    ALIKE_SPREAD,
     FAR_LESS,
     Evidence,
     close,
@@ -42,6 +44,13 @@ Verdict = Literal["supported", "contradicted", "underpowered", "not tested"]
 # A spread below this many percentage points would contradict that low-lr SGD remembers: the paper's
 # adaptive methods, which it calls forgetting, are at 4.
 FORGOTTEN = 5.0
+
+
+# How alikeness is decided, for the reader of a verdict; see `same_memory`.
+ALIKE = (
+    f"the intervals put the difference of radial memory within {ALIKE_RADIAL:g} and that of spread within "
+    f"{ALIKE_SPREAD:.0%} of the larger"
+)
 
 
 @dataclass(frozen=True)
@@ -133,7 +142,7 @@ def _long_training_changes_nothing(evidence: Evidence) -> Claim:
         "2",
         "Training far longer at the low rate leaves the spread unchanged.",
         "about 26 pp after 5,000 epochs",
-        "The two remember alike at the end of training (checkpoints chosen before the shorter run "
+        f"The two remember alike at the end of training: {ALIKE} (checkpoints chosen before the shorter run "
         "ends are the same ones, and cannot tell).",
         numbers,
         verdict,
@@ -283,7 +292,7 @@ def _one_clock_two_routes(evidence: Evidence) -> Claim:
         "A",
         "One T_SGD leaves one memory, whether a small batch or many epochs reach it.",
         "not tested in the paper; follows from T_SGD as the clock",
-        "The two cells remember alike.",
+        f"The two cells remember alike: {ALIKE}.",
         numbers,
         verdict,
     )
@@ -311,7 +320,7 @@ def _effective_rate(evidence: Evidence) -> Claim:
         "B",
         "Momentum acts through the effective rate lr / (1 - momentum).",
         "not tested in the paper; the convention of the clocks",
-        "The two cells remember alike.",
+        f"The two cells remember alike: {ALIKE}.",
         numbers,
         verdict,
     )
