@@ -56,7 +56,7 @@ def _print(study: "Study") -> None:
     from rich.table import Table
     from rich.text import Text
 
-    from ..validate.report_tables import fixed, interval
+    from ..validate.numbers import fixed, interval
 
     cells = Table(
         title="spread in percentage points, 95% noise floor, radial memory",

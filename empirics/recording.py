@@ -155,16 +155,18 @@ class Recorder:
             **{f"{clock}_selected": at_best(clock) for clock in CLOCKS},
             "diverged": diverged,
             "diverged_epoch": int(last.epoch) if diverged else None,
-            "reason": self._reason(diverged, int(last.epoch), fitted.empty),
+            "reason": _reason(diverged, int(last.epoch), fitted.empty),
         }
         return Outcome(history, result)
 
-    def _reason(self, diverged: bool, epoch: int, unfitted: bool) -> str | None:
-        if diverged:
-            return f"diverged: the training loss or a kernel norm is not finite in epoch {epoch}"
-        if unfitted:
-            return f"train accuracy stayed below {INTERPOLATION_ACCURACY}"
-        return None
+
+def _reason(diverged: bool, epoch: int, unfitted: bool) -> str | None:
+    """Why values are missing from a result."""
+    if diverged:
+        return f"diverged: the training loss or a kernel norm is not finite in epoch {epoch}"
+    if unfitted:
+        return f"train accuracy stayed below {INTERPOLATION_ACCURACY}"
+    return None
 
 
 def _total(norms: Tensor) -> Tensor:

@@ -134,18 +134,23 @@ def write_run(
 def read_run(folder: Path, run: Run) -> dict[str, Any]:
     """The record of a finished run: its configuration, result and environment.
 
+    Both files of the run are checked against what was written, so that damage is found here and not
+    when somebody needs the epochs.
+
     Raises
     ------
     WorkFailed
-        If the file is missing, is not what was written, or belongs to another run.
+        If a file is missing, is not what was written, or belongs to another run.
     """
-    path = run_folder(folder, run) / "run.json"
+    path = run_folder(folder, run)
     try:
-        record = json.loads(path.read_bytes())
+        record = json.loads((path / "run.json").read_bytes())
         if record.pop("sha256") != _digest(record):
             raise ValueError("changed after it was written")
         if Run.model_validate(record["run"]).identity != run.identity:
             raise ValueError("of another run")
+        if hashlib.sha256((path / "history.parquet").read_bytes()).hexdigest() != record["history_sha256"]:
+            raise ValueError("epochs changed after they were written")
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise WorkFailed(
             f"{path} is missing, half-written, changed or of another run: start the same sweep again, "
@@ -164,19 +169,10 @@ def read_history(folder: Path, run: Run) -> pd.DataFrame:
     Raises
     ------
     WorkFailed
-        If the file does not have the content that was written.
+        If the run cannot be read, see :func:`read_run`.
     """
-    return pd.read_parquet(io.BytesIO(history_bytes(folder, run)))
-
-
-def history_bytes(folder: Path, run: Run) -> bytes:
-    """The file of the epochs, checked against what was written; see :func:`read_history`."""
-    expected = read_run(folder, run)["history_sha256"]
-    path = run_folder(folder, run) / "history.parquet"
-    content = path.read_bytes() if path.is_file() else b""
-    if hashlib.sha256(content).hexdigest() != expected:
-        raise WorkFailed(f"{path} is missing or damaged: start the same sweep again, which trains it anew.")
-    return content
+    read_run(folder, run)
+    return pd.read_parquet(run_folder(folder, run) / "history.parquet")
 
 
 def set_aside_damaged(folder: Path, runs: Sequence[Run]) -> list[Path]:
@@ -193,7 +189,7 @@ def set_aside_damaged(folder: Path, runs: Sequence[Run]) -> list[Path]:
         if not path.exists():
             continue
         try:
-            history_bytes(folder, run)
+            read_run(folder, run)
         except WorkFailed:
             taken = [path.with_name(f"{path.name}.damaged-{n}") for n in range(1, 1000)]
             target = next(candidate for candidate in taken if not candidate.exists())

@@ -9,7 +9,7 @@ import pandas as pd
 from ..theory.clocks import CLOCKS, clocks
 from ..theory.errors import WorkFailed
 from .config import Cell
-from .store import history_bytes, is_finished, read_run, read_sweep, write_file
+from .store import is_finished, read_run, read_sweep, write_file
 
 # Results that a run may lack: it never interpolated, or it diverged.
 MAY_BE_NULL = (
@@ -61,8 +61,6 @@ def gather(folder: Path, allow_missing: bool = False) -> pd.DataFrame:
             f"start the same sweep again to train what is missing."
         )
     columns = {name: cell_columns(cell) for name, cell in {r.cell.name: r.cell for r in done}.items()}
-    for run in done:
-        history_bytes(folder, run)  # a damaged history is found here, not when somebody needs it
     table = pd.DataFrame(
         [
             {

@@ -56,8 +56,6 @@ def run(command: str, folder: Path) -> None:
 
 def resolve_target(command: str) -> None:
     """Check that ``make TARGET`` names a target and could be run."""
-    if shutil.which("make") is None:
-        pytest.skip("make is not on this machine")
     run(command.replace("make ", "make --dry-run ", 1), ROOT)
 
 

@@ -8,10 +8,9 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
+from .numbers import fixed, interval
 from .regression import ClockRegression
 from .spread import accuracy_matrix, basic_interval, bootstrap_spread
-
-ADAPTIVE = ("adam", "adamw", "muon")
 
 # Columns that make two cells the same recipe but for what a test varies.
 RECIPE = ("optimizer", "lr", "schedule", "epochs", "batch_size", "momentum", "weight_decay")
@@ -82,11 +81,14 @@ class Evidence:
         """The cell of lowest learning rate, and of these the one of the shortest clock; None if none."""
         return next(self.sgd().itertuples(), None)
 
-    def adaptive(self) -> list[Any]:
-        """The cell of the longest T_adapt of every adaptive optimizer."""
-        adaptive = self.cells[self.cells.optimizer.isin(ADAPTIVE)]
-        longest = adaptive.sort_values("T_adapt").groupby("optimizer", sort=False).tail(1)
-        return list(longest.itertuples())
+    def adaptive(self) -> list[list[Any]]:
+        """For every optimizer that T_adapt governs its cells, the shortest clock first."""
+        governed = self.cells[self.cells.in_force.str.contains("T_adapt")].sort_values("T_adapt")
+        return [list(cells.itertuples()) for _, cells in governed.groupby("optimizer")]
+
+    def longest_adaptive(self) -> list[Any]:
+        """The cell of the longest T_adapt of every such optimizer."""
+        return [cells[-1] for cells in self.adaptive()]
 
     def pairs(self, cells: pd.DataFrame, differing: str) -> Iterator[tuple[Any, Any]]:
         """Neighbours in the column `differing` among cells that agree in the rest of the recipe."""
@@ -95,24 +97,17 @@ class Evidence:
             rows = list(group.sort_values(differing).itertuples())
             yield from pairwise(rows)
 
-    def difference(self, a: Any, b: Any) -> tuple[float, float, float]:
-        """Spread of `a` minus spread of `b`, with its 95% interval."""
-        return self._difference(a, b, "spread", "test_accuracy")
+    def difference(
+        self, a: Any, b: Any, share: float = 1.0, at_end: bool = False
+    ) -> tuple[float, float, float]:
+        """Spread of `a` minus a share of that of `b`, with its 95% interval.
 
-    def difference_at_end(self, a: Any, b: Any) -> tuple[float, float, float]:
-        """The same at the end of training, whatever checkpoint was selected."""
-        return self._difference(a, b, "spread_final", "test_accuracy_final")
-
-    def excess(self, a: Any, b: Any, share: float) -> tuple[float, float, float]:
-        """Spread of `a` minus a share of that of `b`, with its 95% interval."""
-        draws = self.draws["test_accuracy"]
-        estimate = a.spread - share * b.spread
-        return estimate, *basic_interval(estimate, draws[a.cell] - share * draws[b.cell])
-
-    def _difference(self, a: Any, b: Any, spread: str, column: str) -> tuple[float, float, float]:
-        estimate = getattr(a, spread) - getattr(b, spread)
+        At the selected checkpoint, or at the end of training, whatever checkpoint was selected.
+        """
+        spread, column = ("spread_final", "test_accuracy_final") if at_end else ("spread", "test_accuracy")
         draws = self.draws[column]
-        return estimate, *basic_interval(estimate, draws[a.cell] - draws[b.cell])
+        estimate = getattr(a, spread) - share * getattr(b, spread)
+        return estimate, *basic_interval(estimate, draws[a.cell] - share * draws[b.cell])
 
 
 def close(a: float, b: float) -> bool:
@@ -143,8 +138,8 @@ def same_memory(a: Any, b: Any, gap: tuple[float, float, float]) -> dict[str, bo
 
     Alike is: the whole interval of the difference of the radial memories lies within `ALIKE_RADIAL`,
     and that of the spreads within `ALIKE_SPREAD` of the larger one. Unlike is: one of the two
-    differences is larger than that, and its interval excludes zero. The margins are fixed beforehand, so
-    noise can only make a verdict underpowered.
+    differences is larger than that, and its interval excludes zero. The margins do not grow with the
+    noise, so noisy data make a verdict underpowered, but for the few in a hundred that an interval misses.
     """
     margins = ALIKE_RADIAL, ALIKE_SPREAD * max(a.spread, b.spread)
     gaps = radial_difference(a, b), gap
@@ -174,24 +169,23 @@ def name(cell: Any) -> str:
     return f"“{cell.cell}”"
 
 
-def interval(value: float, low: float, high: float, unit: str = " pp", digits: int = 1) -> str:
+def with_interval(value: float, low: float, high: float, unit: str = " pp", digits: int = 1) -> str:
     """A value with its interval."""
-    text = f"{value:.{digits}f}{unit} [{low:.{digits}f}, {high:.{digits}f}]"
-    return text.replace("-", "−")
+    return f"{fixed(value, digits)}{unit} {interval(low, high, digits)}"
 
 
 def spread_text(cell: Any) -> str:
     """The spread of a cell with its interval and its noise floor."""
-    numbers = interval(cell.spread, cell.spread_low, cell.spread_high)
-    return f"{name(cell)} {numbers}, 95% noise floor {cell.floor_95:.1f} pp"
+    numbers = with_interval(cell.spread, cell.spread_low, cell.spread_high)
+    return f"{name(cell)} {numbers}, 95% noise floor {fixed(cell.floor_95)} pp"
 
 
 def radial_pair(a: Any, b: Any) -> str:
     """The radial memories of two cells and their difference with its interval."""
-    difference = interval(*radial_difference(a, b), "", 2)
+    difference = with_interval(*radial_difference(a, b), "", 2)
     return f"radial memory {a.slope:.2f} and {b.slope:.2f}, difference {difference}"
 
 
 def radial_text(cell: Any) -> str:
     """The radial memory of a cell with its interval."""
-    return f"{name(cell)} {interval(cell.slope, cell.slope_low, cell.slope_high, '', 2)}"
+    return f"{name(cell)} {with_interval(cell.slope, cell.slope_low, cell.slope_high, '', 2)}"

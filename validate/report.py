@@ -13,7 +13,8 @@ from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 
 from ..empirics.presets import PRESETS
 from .evidence import FITTED, fits_training_data
-from .report_tables import fixed, recipe_rows, regression_rows, result_rows
+from .numbers import fixed
+from .report_tables import recipe_rows, regression_rows, result_rows
 from .study import Study
 
 VERDICTS = ("supported", "contradicted", "underpowered", "not tested")

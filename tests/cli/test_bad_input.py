@@ -87,7 +87,9 @@ def test_a_half_written_run(smoke: Path, damage: str) -> None:
     try:
         run_file.write_text(damage)
         refused(
-            run("validate", str(smoke)), 1, f"{run_file} is missing, half-written, changed or of another run"
+            run("validate", str(smoke)),
+            1,
+            f"{run_file.parent} is missing, half-written, changed or of another run",
         )
         assert run_file.read_text() == damage  # validation changes no run
     finally:

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from initmem.empirics.presets import preset
+from initmem.validate.numbers import fixed, interval, significant
 from initmem.validate.report import ReportFigure, render_report
-from initmem.validate.report_tables import fixed, interval, regression_rows, significant
+from initmem.validate.report_tables import regression_rows
 
 FIGURES = [
     ReportFigure(f"Title {n}", f"Caption {n}", f"Alternative {n} < {n + 1}", b"<svg/>") for n in range(3)
