@@ -1,0 +1,1 @@
+"""Backward error analysis: the flow, and where there is one the objective, that discrete steps follow."""

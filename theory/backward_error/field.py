@@ -1,0 +1,153 @@
+"""A modified field: its terms order by order, as formulas and as a function of numbers."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import sympy as sp
+from scipy.integrate import solve_ivp
+
+from ..errors import InvalidInput, WorkFailed
+
+Vector = tuple[sp.Expr, ...]
+
+
+@dataclass(frozen=True)
+class ModifiedField:
+    r"""The field :math:`\dot\theta = F_0 + \eta F_1 + \dots + \eta^n F_n` that the updates follow.
+
+    Time is learning rate times updates.
+
+    Attributes
+    ----------
+    variables : tuple of Symbol, length d
+        The parameters :math:`\theta`.
+    terms : tuple of tuple of Expr
+        :math:`F_0, \dots, F_n`, each with d components.
+
+    Examples
+    --------
+    >>> x = sp.Symbol("x")
+    >>> field = ModifiedField((x,), ((-x,), (-x / 2,)))
+    >>> field.total(sp.Rational(1, 10))
+    (-21*x/20,)
+    """
+
+    variables: tuple[sp.Symbol, ...]
+    terms: tuple[Vector, ...]
+
+    @property
+    def order(self) -> int:
+        """Largest power of the learning rate that is kept."""
+        return len(self.terms) - 1
+
+    def total(self, lr: sp.Expr) -> Vector:
+        """The sum of all terms at a learning rate."""
+        components = zip(*self.terms, strict=True)
+        return tuple(sp.Add(*(lr**n * term for n, term in enumerate(terms))) for terms in components)
+
+    def at(self, point: Mapping[sp.Symbol, sp.Expr]) -> np.ndarray:
+        r"""The terms at a point, shape (order + 1, d), in double precision.
+
+        Raises
+        ------
+        InvalidInput
+            If a term is not a finite real number there, or a symbol has no value.
+        """
+        return np.array([[number(c, point) for c in term] for term in self.terms])
+
+    @cached_property
+    def _compiled(self) -> Callable[..., list[list[float]]]:
+        return sp.lambdify(self.variables, [list(term) for term in self.terms], modules="numpy", cse=True)
+
+    def flow(self, start: np.ndarray, lr: float, updates: int, order: int | None = None) -> np.ndarray:
+        r"""Where the flow is after a number of updates.
+
+        Parameters
+        ----------
+        start : ndarray of shape (d,)
+        lr : float
+        updates : int
+            The flow runs for a time of `lr` times `updates`.
+        order : int, optional
+            Keep only terms up to this power of the learning rate.
+
+        Returns
+        -------
+        ndarray of shape (d,)
+
+        Raises
+        ------
+        WorkFailed
+            If the flow cannot be followed that far.
+
+        Examples
+        --------
+        >>> x = sp.Symbol("x")
+        >>> field = ModifiedField((x,), ((-x,), (-x / 2,)))
+        >>> float(field.flow(np.array([1.0]), 0.1, 10)[0] / np.exp(-1.05))
+        1.0000000000...
+        """
+        powers = lr ** np.arange(1 + (self.order if order is None else order))
+        compiled = self._compiled
+
+        def velocity(_: float, theta: np.ndarray) -> np.ndarray:
+            return powers @ np.array(compiled(*theta)[: len(powers)], dtype=float)
+
+        done = solve_ivp(velocity, (0.0, lr * updates), start, method="DOP853", rtol=3e-14, atol=1e-15)
+        if not done.success:
+            raise WorkFailed(f"the modified flow could not be followed for {updates} updates: {done.message}")
+        return done.y[:, -1]
+
+
+def number(expression: sp.Expr, point: Mapping[sp.Symbol, sp.Expr]) -> float:
+    """The value of an expression at a point, computed with 30 digits and rounded to double.
+
+    Parameters
+    ----------
+    expression : Expr
+    point : mapping of Symbol to number
+
+    Returns
+    -------
+    float
+
+    Raises
+    ------
+    InvalidInput
+        If a symbol has no value, or the value is not a finite real number.
+
+    Examples
+    --------
+    >>> x = sp.Symbol("x")
+    >>> number(sp.sqrt(x), {x: sp.Integer(2)})
+    1.4142135623730951
+    """
+    missing = sorted(str(symbol) for symbol in expression.free_symbols - set(point))
+    if missing:
+        raise InvalidInput(
+            f"{', '.join(missing)} has no value: give one for each symbol of {short(expression)}."
+        )
+    value = expression.subs(point).evalf(30)
+    if not value.is_number or value.is_real is False or not value.is_finite:
+        where = ", ".join(
+            f"{symbol} = {point[symbol]}" for symbol in sorted(expression.free_symbols, key=str)
+        )
+        raise InvalidInput(
+            f"{short(expression)} is not a finite real number at {where}: choose a point where the loss is "
+            f"smooth."
+        )
+    return float(value)
+
+
+def short(expression: sp.Expr, width: int = 60) -> str:
+    """The expression as text, cut where it is long.
+
+    Examples
+    --------
+    >>> short(sp.Symbol("x") ** 2)
+    'x**2'
+    """
+    text = str(expression)
+    return text if len(text) <= width else f"{text[: width - 1]}…"

@@ -1,0 +1,141 @@
+r"""Whether a field is minus the gradient of something, and of what.
+
+From second order on the modified field of gradient descent is in general not a gradient: its curl
+contains the commutator of the Hessian with the third derivative. So a modified objective is returned
+only where the curl vanishes and the gradient of what was found gives the field back.
+"""
+
+import random
+from collections.abc import Iterable, Sequence
+
+import sympy as sp
+from sympy.integrals.manualintegrate import manualintegrate
+
+Vector = Sequence[sp.Expr]
+
+# Enough for an identity of analytic functions to be accepted: a function that is not zero is zero
+# at a random point with probability zero.
+_POINTS, _DIGITS = 4, 40
+
+
+def curl(field: Vector, variables: Sequence[sp.Symbol]) -> dict[tuple[sp.Symbol, sp.Symbol], sp.Expr]:
+    r"""The antisymmetric part of the derivative, :math:`\partial_a F_b - \partial_b F_a` for a before b.
+
+    Parameters
+    ----------
+    field : sequence of Expr, length d
+    variables : sequence of Symbol, length d
+
+    Returns
+    -------
+    dict of (Symbol, Symbol) to Expr
+        One entry a pair, so three in three dimensions and none in one.
+
+    Examples
+    --------
+    >>> x, y = sp.symbols("x y")
+    >>> curl([-y, x], [x, y])
+    {(x, y): 2}
+    """
+    return {
+        (a, b): sp.diff(field[j], a) - sp.diff(field[i], b)
+        for i, a in enumerate(variables)
+        for j, b in enumerate(variables)
+        if i < j
+    }
+
+
+def vanishes(expression: sp.Expr) -> bool:
+    """Whether an expression is zero for all values of its symbols.
+
+    Polynomials are expanded, which decides. Anything else is evaluated at random points with 40
+    digits; where no point lies in the domain, it counts as not zero.
+
+    Examples
+    --------
+    >>> x = sp.Symbol("x", real=True)
+    >>> vanishes(sp.sin(x) ** 2 + sp.cos(x) ** 2 - 1), vanishes(sp.sin(x) - x)
+    (True, False)
+    """
+    if expression.is_polynomial():
+        return sp.expand(expression) == 0
+    symbols = sorted(expression.free_symbols, key=str)
+    draw = random.Random(2605)
+    seen = 0
+    for _ in range(10 * _POINTS):
+        point = {symbol: sp.Rational(draw.randrange(1, 10**6), 10**6) for symbol in symbols}
+        terms = [term.subs(point).evalf(_DIGITS) for term in sp.Add.make_args(expression)]
+        if not all(term.is_number and term.is_finite and term.is_real for term in terms):
+            continue
+        # Rounding scales with the largest term and the sum is exact far below it.
+        largest = max(abs(term) for term in terms)
+        if abs(sp.Add(*terms)) > largest * sp.Float(10) ** (-_DIGITS // 2):
+            return False
+        seen += 1
+        if seen == _POINTS:
+            return True
+    return False
+
+
+def is_gradient(field: Vector, variables: Sequence[sp.Symbol]) -> bool:
+    """Whether the curl of a field vanishes identically.
+
+    Examples
+    --------
+    >>> x, y = sp.symbols("x y")
+    >>> is_gradient([2 * x * y, x**2], [x, y]), is_gradient([-y, x], [x, y])
+    (True, False)
+    """
+    return all(vanishes(part) for part in curl(field, variables).values())
+
+
+def potential(
+    field: Vector, variables: Sequence[sp.Symbol], candidates: Iterable[sp.Expr] = ()
+) -> sp.Expr | None:
+    r"""A function V with :math:`F = -\nabla V`, or None where there is none or no closed form was found.
+
+    Parameters
+    ----------
+    field : sequence of Expr, length d
+    variables : sequence of Symbol, length d
+    candidates : iterable of Expr
+        Functions to try before integrating.
+
+    Returns
+    -------
+    Expr or None
+        Whatever is returned has been differentiated and compared with the field.
+
+    Examples
+    --------
+    >>> x, y = sp.symbols("x y")
+    >>> potential([-2 * x * y, -(x**2)], [x, y])
+    x**2*y
+    >>> potential([-y, x], [x, y]) is None
+    True
+    """
+    if not is_gradient(field, variables):
+        return None
+    return next(
+        (
+            V
+            for V in (*candidates, _integrate(field, variables))
+            if V is not None
+            and all(vanishes(c + sp.diff(V, v)) for c, v in zip(field, variables, strict=True))
+        ),
+        None,
+    )
+
+
+def _integrate(field: Vector, variables: Sequence[sp.Symbol]) -> sp.Expr | None:
+    """Integrate along one variable after another what the gradient so far does not give."""
+    V: sp.Expr = sp.Integer(0)
+    for component, variable in zip(field, variables, strict=True):
+        rest = sp.expand(component + sp.diff(V, variable))
+        integral = (
+            sp.integrate(rest, variable) if rest.is_polynomial(variable) else manualintegrate(rest, variable)
+        )
+        if integral.has(sp.Integral):
+            return None
+        V -= integral
+    return sp.expand(V) if V.is_polynomial(*variables) else V
