@@ -7,7 +7,7 @@ import sys
 
 import typer
 
-from . import clocks, reproduce, sweep, validate
+from . import cite, clocks, derive, reproduce, sweep, validate
 from .errors import report
 
 app = typer.Typer(
@@ -19,6 +19,8 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.command("clocks")(clocks.command)
+app.command("derive")(derive.command)
+app.command("cite")(cite.command)
 app.command("sweep")(sweep.command)
 app.command("validate")(validate.command)
 app.command("reproduce")(reproduce.command)

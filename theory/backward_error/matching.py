@@ -1,7 +1,8 @@
 r"""The modified field of any update that acts on remembered functions of the parameters.
 
 An optimizer reads, at update k, the quantities
-:math:`Q_i = \sum_j w_{ij}\,\varphi_i(\theta_{k-j})` and moves by :math:`\theta_{k+1} = \theta_k + \eta\, U(Q_1, Q_2, \dots)`. Once its memory has forgotten the
+:math:`Q_i = \sum_j w_{ij}\,\varphi_i(\theta_{k-j})` and moves by
+:math:`\theta_{k+1} = \theta_k + \eta\, U(Q_1, Q_2, \dots)`. Once its memory has forgotten the
 first updates, the iterates lie on the flow of a field :math:`F = F_0 + \eta F_1 + \dots`, for which
 
 .. math:: \frac{e^{\eta D} - 1}{\eta}\,\theta = U\Bigl(\sum_j w_{1j} e^{-j\eta D}\varphi_1, \dots\Bigr),

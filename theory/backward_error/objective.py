@@ -6,9 +6,11 @@ only where the curl vanishes and the gradient of what was found gives the field 
 """
 
 import random
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
+import mpmath as mp
 import sympy as sp
+from sympy.core.function import AppliedUndef
 from sympy.integrals.manualintegrate import manualintegrate
 
 Vector = Sequence[sp.Expr]
@@ -57,6 +59,8 @@ def vanishes(expression: sp.Expr) -> bool:
     >>> vanishes(sp.sin(x) ** 2 + sp.cos(x) ** 2 - 1), vanishes(sp.sin(x) - x)
     (True, False)
     """
+    unknown = expression.atoms(AppliedUndef, sp.Derivative)
+    expression = expression.xreplace({function: sp.Dummy(real=True) for function in unknown})
     if expression.is_polynomial():
         return sp.expand(expression) == 0
     symbols = sorted(expression.free_symbols, key=str)
@@ -80,13 +84,95 @@ def vanishes(expression: sp.Expr) -> bool:
 def is_gradient(field: Vector, variables: Sequence[sp.Symbol]) -> bool:
     """Whether the curl of a field vanishes identically.
 
+    Decided by expanding for polynomials, else from the numerical curl at random points.
+
     Examples
     --------
     >>> x, y = sp.symbols("x y")
     >>> is_gradient([2 * x * y, x**2], [x, y]), is_gradient([-y, x], [x, y])
     (True, False)
+    >>> is_gradient([sp.exp(x * y) * y, sp.exp(x * y) * x], [x, y])
+    True
     """
-    return all(vanishes(part) for part in curl(field, variables).values())
+    if len(variables) == 1:
+        return True
+    if symbolic(field):
+        return all(vanishes(part) for part in curl(field, variables).values())
+    symbols = sorted(set(variables).union(*(component.free_symbols for component in field)), key=str)
+    curl_of = numerical_curl(field, variables, symbols)
+    draw, seen = random.Random(2605), 0
+    for _ in range(10 * _POINTS):
+        values = {symbol: sp.Rational(draw.randrange(1, 10**6), 10**6) for symbol in symbols}
+        parts = curl_of(values)
+        if parts is None:
+            continue
+        if any(abs(part) > scale * mp.mpf(10) ** (-_DIGITS // 2) for part, scale in parts.values()):
+            return False
+        seen += 1
+        if seen == _POINTS:
+            return True
+    return False
+
+
+def symbolic(field: Vector) -> bool:
+    """Whether the curl is best taken by formulas: of polynomials, and of functions that are not known."""
+    return all(component.is_polynomial() for component in field) or sp.Tuple(*field).has(AppliedUndef)
+
+
+def numerical_curl(
+    field: Vector, variables: Sequence[sp.Symbol], symbols: Sequence[sp.Symbol]
+) -> Callable[[Mapping[sp.Symbol, sp.Expr]], dict[tuple[sp.Symbol, sp.Symbol], tuple[mp.mpf, mp.mpf]] | None]:
+    """A function of a point that gives the curl there to 20 digits, for fields too long to differentiate.
+
+    Parameters
+    ----------
+    field : sequence of Expr, length d
+    variables : sequence of Symbol, length d
+    symbols : sequence of Symbol
+        Everything that needs a value.
+
+    Returns
+    -------
+    callable
+        From a mapping of symbols to numbers to a pair (curl, size of the two derivatives in it) for
+        each pair of variables, or None where the field is not real.
+
+    Examples
+    --------
+    >>> x, y = sp.symbols("x y")
+    >>> parts = numerical_curl([-y, x], [x, y], [x, y])({x: sp.Integer(1), y: sp.Integer(2)})
+    >>> float(parts[x, y][0])
+    2.0
+    """
+    compiled = sp.lambdify(symbols, list(field), modules="mpmath", cse=True)
+
+    def at(
+        point: Mapping[sp.Symbol, sp.Expr],
+    ) -> dict[tuple[sp.Symbol, sp.Symbol], tuple[mp.mpf, mp.mpf]] | None:
+        with mp.workdps(2 * _DIGITS):
+            values = [mp.mpf(int(v.p)) / int(v.q) for v in (sp.Rational(point[symbol]) for symbol in symbols)]
+            step = mp.mpf(10) ** (-_DIGITS // 2)  # the error of a central difference is its square
+            columns = []
+            for variable in variables:
+                k = symbols.index(variable)
+                try:
+                    up = compiled(*values[:k], values[k] + step, *values[k + 1 :])
+                    down = compiled(*values[:k], values[k] - step, *values[k + 1 :])
+                except (ZeroDivisionError, ValueError):
+                    return None
+                columns.append([(a - b) / (2 * step) for a, b in zip(up, down, strict=True)])
+            if any(
+                isinstance(entry, mp.mpc) or not mp.isfinite(entry) for column in columns for entry in column
+            ):
+                return None
+            return {
+                (a, b): (columns[i][j] - columns[j][i], abs(columns[i][j]) + abs(columns[j][i]))
+                for i, a in enumerate(variables)
+                for j, b in enumerate(variables)
+                if i < j
+            }
+
+    return at
 
 
 def potential(

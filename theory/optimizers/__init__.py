@@ -26,7 +26,7 @@ NAMES = (
 )
 
 
-def optimizer(name: str) -> "Optimizer":
+def named(name: str) -> "Optimizer":
     """What is stated about an optimizer.
 
     Parameters
@@ -45,7 +45,7 @@ def optimizer(name: str) -> "Optimizer":
 
     Examples
     --------
-    >>> optimizer("heavy-ball").title
+    >>> named("heavy-ball").title
     'Gradient descent with heavy-ball momentum'
     """
     if name not in NAMES:

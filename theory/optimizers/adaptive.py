@@ -51,6 +51,7 @@ def optimizer(weights: Weights, **stated: Any) -> Optimizer:
         validity=lambda loss, c, point: validity(loss, c, point, *weights(c)),
         experiment=experiment,
         highest_order=HIGHEST_ORDER,
+        has_objective=False,
         **stated,
     )
 

@@ -1,12 +1,16 @@
 """The constants of an optimizer: exact numbers where they are given, symbols where they are not."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from types import SimpleNamespace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import sympy as sp
 
 from ..errors import InvalidInput
+
+if TYPE_CHECKING:
+    from .optimizer import Optimizer
 
 LR = sp.Symbol("lr", positive=True)
 BETA, BETA1, BETA2 = sp.symbols("beta beta1 beta2", nonnegative=True)
@@ -74,6 +78,47 @@ class Constants:
         return SimpleNamespace(
             **{name: float(v) for name, v in values.items() if isinstance(v, sp.Expr) and v.is_number}
         )
+
+
+def settle(optimizer: "Optimizer", given: Mapping[str, Any]) -> Constants:
+    """The constants of an optimizer from those that were given.
+
+    Parameters
+    ----------
+    optimizer : Optimizer
+    given : mapping of str to number or str
+        Fields of :class:`Constants`; what is missing stays a symbol, but there is no decay unless it
+        is given or in the optimizer's name.
+
+    Returns
+    -------
+    Constants
+
+    Raises
+    ------
+    InvalidInput
+        If the optimizer has no such constant or the value is out of range.
+
+    Examples
+    --------
+    >>> from initmem.theory.optimizers import named
+    >>> settle(named("adamw"), {"beta1": sp.Rational(9, 10)}).weight_decay
+    weight_decay
+    """
+    decay = ("weight_decay", "decay_law") if optimizer.decay_laws else ()
+    for name in given:
+        if name not in ("lr", *optimizer.settings, *decay):
+            hint = "; adamw and adam-l2 have decay" if name in ("weight_decay", "decay_law") else ""
+            has = ", ".join(("lr", *optimizer.settings, *decay))
+            raise InvalidInput(f"{name} was given for {optimizer.name}, which has {has}{hint}: leave it out.")
+    law = given.get("decay_law", optimizer.decay_laws[0] if decay else "coupled")
+    if decay and law not in optimizer.decay_laws:
+        allowed = ", ".join(optimizer.decay_laws)
+        raise InvalidInput(f"decay law {law!r} is not one of {optimizer.name}: choose one of {allowed}.")
+    always = {"weight_decay": WEIGHT_DECAY} if optimizer.name in ("adamw", "adam-l2") else {}
+    constants = Constants(**(always | dict(given) | {"decay_law": law}))
+    check(constants)
+    return constants
 
 
 def check(constants: Constants) -> None:

@@ -4,14 +4,20 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
 import sympy as sp
+from sympy.core.function import AppliedUndef
 
 from ..backward_error.field import ModifiedField, number
-from ..backward_error.objective import curl, is_gradient
+from ..backward_error.lag import NOW, Z
+from ..backward_error.objective import curl, is_gradient, numerical_curl, symbolic
+from ..backward_error.quadratic import exact_rate
 from ..errors import InvalidInput
-from . import optimizer as named
-from .constants import WEIGHT_DECAY, Constants, check
-from .loss import Loss
+from . import named
+from .cautions import refuse_kinks, warnings
+from .constants import Constants, check, settle
+from .formula import Formula
+from .loss import Loss, decayed
 from .optimizer import Objective, Optimizer
 from .validity import Validity
 
@@ -33,6 +39,9 @@ class Derivation:
         The modified objective through that order; None if there is none or none was found.
     diffusion : Matrix or None
         Covariance of the noise per unit of time, if the twin is a stochastic equation.
+    rates : list of dict or None
+        For a quadratic loss and linear memory: each curvature with the rate of the modified flow to all
+        orders, None where the characteristic root is not real and positive.
     point : dict of Symbol to number
         Where to evaluate; empty if nowhere.
     validity : Validity
@@ -46,6 +55,7 @@ class Derivation:
     is_gradient: tuple[bool, ...]
     objective: Objective | None
     diffusion: sp.Matrix | None
+    rates: list[dict[str, float | None]] | None
     point: dict[sp.Symbol, sp.Expr]
     validity: Validity
     warnings: tuple[str, ...]
@@ -57,7 +67,7 @@ class Derivation:
 
     def evaluate(self, expression: sp.Expr) -> float | None:
         """The number at the point; None without a point or while a constant is still a symbol."""
-        if not self.point or expression.free_symbols - set(self.point) or expression.has(sp.core.function.AppliedUndef):
+        if not self.point or expression.free_symbols - set(self.point) or expression.has(AppliedUndef):
             return None
         return number(expression, self.point)
 
@@ -79,8 +89,12 @@ class Derivation:
         return [self._curl(term) for term in self.field.terms]
 
     def _curl(self, term: Sequence[sp.Expr]) -> Any:
-        parts = curl(term, self.loss.variables)
-        values = {f"{a},{b}": self.evaluate(part) for (a, b), part in parts.items()}
+        variables = self.loss.variables
+        if symbolic(term) or any(component.free_symbols - set(variables) for component in term):
+            values = {f"{a},{b}": self.evaluate(part) for (a, b), part in curl(term, variables).items()}
+        else:
+            parts = numerical_curl(term, variables, variables)(self.point) or {}
+            values = {f"{a},{b}": float(part) for (a, b), (part, _) in parts.items()}
         return 0.0 if not values else next(iter(values.values())) if len(values) == 1 else values
 
     def to_dict(self) -> dict[str, Any]:
@@ -105,7 +119,10 @@ class Derivation:
             "objective_gives": None if goal is None else goal.field,
             "is_gradient": list(self.is_gradient),
             "curl_at": self.curl_at,
-            "diffusion": None if self.diffusion is None else [[str(e) for e in row] for row in self.diffusion.tolist()],
+            "rates": self.rates,
+            "diffusion": None
+            if self.diffusion is None
+            else [[str(e) for e in row] for row in self.diffusion.tolist()],
             "validity": self.validity.to_dict(),
             "warnings": list(self.warnings),
             "references": list(self.optimizer.references),
@@ -116,49 +133,6 @@ CONVENTION = (
     "the field is d theta/dt and time t is lr * updates; order n keeps terms through lr^n; terms[n] and "
     "curl_at[n] are the coefficients of lr^n"
 )
-
-
-def settle(optimizer: Optimizer, given: Mapping[str, Any]) -> Constants:
-    """The constants of an optimizer from those that were given.
-
-    Parameters
-    ----------
-    optimizer : Optimizer
-    given : mapping of str to number or str
-        Fields of :class:`Constants`; what is missing stays a symbol, but there is no decay unless it
-        is given or in the optimizer's name.
-
-    Returns
-    -------
-    Constants
-
-    Raises
-    ------
-    InvalidInput
-        If the optimizer has no such constant or the value is out of range.
-
-    Examples
-    --------
-    >>> settle(named("adamw"), {"beta1": sp.Rational(9, 10)}).weight_decay
-    weight_decay
-    """
-    decay = ("weight_decay", "decay_law") if optimizer.decay_laws else ()
-    for name in given:
-        if name not in ("lr", *optimizer.settings, *decay):
-            hint = "; adamw and adam-l2 have decay" if name in ("weight_decay", "decay_law") else ""
-            raise InvalidInput(
-                f"{name} was given for {optimizer.name}, which has {', '.join(('lr', *optimizer.settings, *decay))}"
-                f"{hint}: leave it out."
-            )
-    law = given.get("decay_law", optimizer.decay_laws[0] if decay else "coupled")
-    if decay and law not in optimizer.decay_laws:
-        raise InvalidInput(
-            f"decay law {law!r} is not one of {optimizer.name}: choose one of {', '.join(optimizer.decay_laws)}."
-        )
-    always = {"weight_decay": WEIGHT_DECAY} if optimizer.name in ("adamw", "adam-l2") else {}
-    constants = Constants(**(always | dict(given) | {"decay_law": law}))
-    check(constants)
-    return constants
 
 
 def derive(
@@ -205,21 +179,15 @@ def derive(
     >>> result.is_gradient, result.curl_at
     ((True, True, False), [0.0, 0.0, 0.75])
     """
-    optimizer = named(name)
-    if not 0 <= order <= optimizer.highest_order:
-        raise InvalidInput(
-            f"order = {order} is not available for {name}: give a whole number from 0, the plain flow, to "
-            f"{optimizer.highest_order}."
-        )
+    optimizer = _known(name, order)
     constants = _with_train_size(settle(optimizer, given or {}), optimizer, loss)
     point = _point(loss, at) if at else {}
     field = optimizer.field(loss, constants, order)
-    if point:
-        field.at_or_refuse(point)
+    refuse_kinks(loss, field, point)
     gradients = tuple(is_gradient(term, loss.variables) for term in field.terms)
     objective = optimizer.objective(loss, constants, field)
     validity = optimizer.validity(loss, constants, point)
-    return Derivation(
+    result = Derivation(
         optimizer=optimizer,
         constants=constants,
         loss=loss,
@@ -228,6 +196,98 @@ def derive(
         objective=objective,
         diffusion=optimizer.diffusion(loss, constants) if optimizer.diffusion else None,
         point=point,
+        rates=_rates(optimizer, constants, loss),
         validity=validity,
-        warnings=tuple(_warnings(optimizer, constants, loss, field, gradients, objective, validity, point)),
+        warnings=(),
     )
+    return replace(result, warnings=tuple(warnings(result)))
+
+
+def general(name: str, order: int = 1, given: Mapping[str, Any] | None = None) -> tuple[Optimizer, Formula]:
+    """The modified field of an optimizer for a loss that is not spelled out.
+
+    Parameters
+    ----------
+    name : str
+    order : int
+    given : mapping of str to number, optional
+        As for :func:`derive`.
+
+    Returns
+    -------
+    Optimizer
+    Formula
+
+    Raises
+    ------
+    InvalidInput
+        If the optimizer, order or a constant cannot be used.
+
+    Examples
+    --------
+    >>> general("gd")[1].objective
+    'L + lr*1/4*|grad L|^2'
+    """
+    optimizer = _known(name, order)
+    return optimizer, optimizer.formula(settle(optimizer, given or {}), order)
+
+
+def _known(name: str, order: int) -> Optimizer:
+    optimizer = named(name)
+    if not 0 <= order <= optimizer.highest_order:
+        raise InvalidInput(
+            f"order = {order} is not available for {name}: give a whole number from 0, the plain flow, to "
+            f"{optimizer.highest_order}."
+        )
+    return optimizer
+
+
+def _with_train_size(constants: Constants, optimizer: Optimizer, loss: Loss) -> Constants:
+    """Several formulas are the training set, so their number is its size."""
+    count = len(loss.samples)
+    if count == 1 or "train_size" not in optimizer.settings:
+        return constants
+    if constants.train_size.is_number and constants.train_size != count:
+        raise InvalidInput(
+            f"train_size = {constants.train_size} was given with {count} losses, one for each example: "
+            f"leave it out."
+        )
+    known = replace(constants, train_size=sp.Integer(count))
+    check(known)
+    return known
+
+
+def _point(loss: Loss, at: Mapping[str, sp.Expr] | None) -> dict[sp.Symbol, sp.Expr]:
+    if not at:
+        return {}
+    names = {str(variable): variable for variable in loss.variables}
+    missing, unknown = sorted(set(names) - set(at)), sorted(set(at) - set(names))
+    if missing:
+        raise InvalidInput(f"the point has no value for {', '.join(missing)}: give one for each variable.")
+    if unknown:
+        raise InvalidInput(
+            f"the point has a value for {', '.join(unknown)}, which is no variable of the loss: it has "
+            f"{', '.join(names)}."
+        )
+    return {names[name]: sp.sympify(value) for name, value in at.items()}
+
+
+def _rates(optimizer: Optimizer, c: Constants, loss: Loss) -> list[dict[str, float | None]] | None:
+    if optimizer.weights is None or not c.lr.is_number:
+        return None
+    weights = optimizer.weights(c)
+    hessian = sp.hessian(decayed(loss.mean, loss.variables, c.decay_rate), loss.variables)
+    if (
+        hessian.is_symbolic() is not False
+        or weights.free_symbols - {Z}
+        or (c.decoupled_rate != 0 and weights != NOW)
+    ):
+        return None
+    found: list[dict[str, float | None]] = []
+    for curvature in np.linalg.eigvalsh(np.array(hessian, dtype=float)):
+        try:
+            rate = exact_rate(weights, float(c.lr), float(curvature))
+        except InvalidInput:
+            rate = None
+        found.append({"curvature": float(curvature), "rate": rate})
+    return found

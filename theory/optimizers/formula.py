@@ -1,6 +1,6 @@
 """The modified field of a loss that is not spelled out, as text and as LaTeX."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
@@ -43,6 +43,16 @@ class Formula:
     objective: str | None
     objective_latex: str | None
     notation: tuple[str, ...]
+
+    def to_dict(self) -> dict[str, object]:
+        """A dictionary of JSON types."""
+        return {
+            "field": list(self.field),
+            "objective": self.objective,
+            "field_latex": list(self.field_latex),
+            "objective_latex": self.objective_latex,
+            "notation": list(self.notation),
+        }
 
 
 def latex(expression: sp.Expr) -> str:
@@ -92,27 +102,59 @@ def tensor_latex(tree: Tree) -> str:
 
 
 def series_lines(coefficients: dict[Tree, sp.Expr]) -> tuple[list[str], list[str]]:
-    r"""Lines of :math:`\sum_\tau \eta^{|\tau|-1} c(\tau) F(\tau)` for :math:`f = -g`, text and LaTeX."""
+    r"""Lines of :math:`\sum_\tau \eta^{|\tau|-1} c(\tau) F(\tau)` for :math:`f = -g`, text and LaTeX.
+
+    Examples
+    --------
+    >>> text, tex = series_lines({(): sp.Integer(1), ((),): sp.Rational(-1, 2)})
+    >>> text, tex
+    (['-g', '-lr*1/2*H g'], ['-g', '-\\eta\\,\\frac{1}{2}\\,H g'])
+    """
     text, tex = [], []
     for vertices, group in groupby(sorted(coefficients, key=lambda t: (size(t), t)), key=size):
-        trees = [tree for tree in group if coefficients[tree] != 0]
-        signed = [positive_base(sp.factor((-1) ** vertices * coefficients[tree])) for tree in trees]
-        text.append(power("lr", vertices - 1) + _joined(signed, [tensor(t) for t in trees], str, "*"))
+        terms = {
+            t: positive_base(sp.factor((-1) ** vertices * coefficients[t]))
+            for t in group
+            if coefficients[t] != 0
+        }
+        text.append(_line([(c, tensor(t)) for t, c in terms.items()], power("lr", vertices - 1), str, "*"))
         tex.append(
-            power(r"\eta", vertices - 1) + _joined(signed, [tensor_latex(t) for t in trees], latex, r"\,")
+            _line(
+                [(c, tensor_latex(t)) for t, c in terms.items()], power(r"\eta", vertices - 1), latex, r"\,"
+            )
         )
     return text, tex
 
 
+def added(lines: Sequence[str]) -> list[str]:
+    """Lines of a sum: every line but the first with its sign in front.
+
+    Examples
+    --------
+    >>> added(["-g", "-lr*H g", "lr^2*g"])
+    ['-g', '- lr*H g', '+ lr^2*g']
+    """
+    first, *rest = lines
+    return [first, *(f"- {line[1:]}" if line.startswith("-") else f"+ {line}" for line in rest)]
+
+
 def power(name: str, exponent: int) -> str:
-    """The factor in front of a line.
+    """The power of the learning rate in front of a line, empty for the first.
 
     Examples
     --------
     >>> power("lr", 0), power("lr", 1), power("lr", 2)
-    ('', 'lr ', 'lr^2 ')
+    ('', 'lr', 'lr^2')
     """
-    return "" if exponent == 0 else f"{name} " if exponent == 1 else f"{name}^{exponent} "
+    return (
+        ""
+        if exponent == 0
+        else name
+        if exponent == 1
+        else f"{name}^{exponent}"
+        if exponent < 10
+        else f"{name}^{{{exponent}}}"
+    )
 
 
 def positive_base(expression: sp.Expr) -> sp.Expr:
@@ -134,15 +176,17 @@ def positive_base(expression: sp.Expr) -> sp.Expr:
     return expression.replace(sp.Pow, flipped)
 
 
-def _joined(coefficients: Sequence[sp.Expr], names: Sequence[str], write, times: str) -> str:
-    terms = []
-    for c, name in zip(coefficients, names, strict=True):
+def _line(
+    terms: Sequence[tuple[sp.Expr, str]], factor: str, write: Callable[[sp.Expr], str], times: str
+) -> str:
+    """One power of the learning rate, with a common minus sign in front."""
+    minus = all(c.could_extract_minus_sign() for c, _ in terms)
+    joined = ""
+    for c, name in terms:
+        c = -c if minus else c
         negative = c.could_extract_minus_sign()
-        size_ = -c if negative else c
-        body = name if size_ == 1 else f"{write(size_)}{times}{name}"
-        terms.append(("-" if negative else "+", body))
-    if not terms:
-        return "0"
-    first = terms[0][1] if terms[0][0] == "+" else f"-{terms[0][1]}"
-    joined = first + "".join(f" {sign} {body}" for sign, body in terms[1:])
-    return joined if len(terms) == 1 else f"({joined})"
+        body = name if abs(c) == 1 else f"{write(-c if negative else c)}{times}{name}"
+        joined += f" - {body}" if negative else f" + {body}" if joined else body
+    if factor:
+        joined = f"{factor}{times}({joined})" if len(terms) > 1 else f"{factor}{times}{joined}"
+    return f"-{joined}" if minus else joined

@@ -21,7 +21,7 @@ from ..backward_error.objective import potential
 from ..backward_error.quadratic import largest_product
 from ..backward_error.trees import bushy, rooted_trees
 from ..errors import InvalidInput
-from .constants import Constants
+from .constants import BATCH_SIZE, TRAIN_SIZE, Constants
 from .experiment import Experiment, follow, random_loss
 from .formula import Formula, latex, positive_base, series_lines
 from .loss import Loss, decayed, gradient, squared
@@ -58,6 +58,7 @@ def optimizer(
         step=step,
         validity=lambda loss, c, point: validity(loss, c, point, weights(c)),
         experiment=experiment or beside_flow,
+        weights=weights,
         decay_laws=("coupled", "decoupled", "independent"),
         **stated,
     )
@@ -149,9 +150,9 @@ def formula(c: Constants, order: int, weights: sp.Expr, noise: sp.Expr) -> Formu
     notation = ["g = grad L, H its Hessian, L''' its third derivative and so on"]
     decay = c.decay_rate if weights == NOW else c.coupled_rate
     if noise != 0 and order:
-        text[1] += f" - lr*{_short(noise)}*grad Gamma"
-        tex[1] += rf" - \eta\,{latex(_short(noise))}\nabla\Gamma"
-        notation.append("Gamma = mean_i |grad l_i - grad L|^2 over the training examples")
+        text.insert(2, f"-lr*{_short(noise)}*grad Gamma")
+        tex.insert(2, rf"-\eta\,{latex(_short(noise))}\nabla\Gamma")
+        notation.append("Gamma = mean_i |grad l_i - grad L|^2 over the N training examples, b the batch size")
     goal = goal_tex = None
     if order <= 1:
         goal, goal_tex = _objective_text(order, weights, decay, noise)
@@ -177,7 +178,10 @@ def _objective_text(order: int, weights: sp.Expr, decay: sp.Expr, noise: sp.Expr
     inside, inside_tex = "|grad L|^2", r"|\nabla L|^2"
     if decay != 0:
         inside = f"(|grad L|^2 + 2*{decay}*<theta, grad L> + {decay}^2*|theta|^2)"
-        inside_tex = rf"\left(|\nabla L|^2 + 2{latex(decay)}\langle\theta,\nabla L\rangle + {latex(decay**2)}|\theta|^2\right)"
+        inside_tex = (
+            rf"|\nabla L|^2 + 2{latex(decay)}\langle\theta,\nabla L\rangle + {latex(decay**2)}|\theta|^2"
+        )
+        inside_tex = rf"\left({inside_tex}\right)"
     goal += f" + lr*{factor}*{inside}"
     goal_tex += rf" + \eta\,{latex(factor)}\,{inside_tex}"
     if noise != 0:
@@ -188,8 +192,10 @@ def _objective_text(order: int, weights: sp.Expr, decay: sp.Expr, noise: sp.Expr
 
 
 def _short(factor: sp.Expr) -> sp.Expr:
-    """Six digits of a number; anything else as it is."""
-    return sp.Float(factor, 6) if factor.is_Float else factor
+    """Six digits of a number; b and N for the sizes."""
+    if factor.is_Float:
+        return sp.Float(factor, 6)
+    return factor.subs({BATCH_SIZE: sp.Symbol("b"), TRAIN_SIZE: sp.Symbol("N")})
 
 
 def validity(loss: Loss, c: Constants, point: dict[sp.Symbol, sp.Expr], weights: sp.Expr) -> Validity:

@@ -26,7 +26,7 @@ def step(theta: np.ndarray, slope: Any, buffer: Any, c: Any) -> tuple[np.ndarray
     return steepest.moved(theta, buffer / np.linalg.norm(buffer), c), buffer
 
 
-NORM = steepest.Norm(unit, norm, "unit", "||grad L||_2", r"\|\nabla L\|_2")
+NORM = steepest.Norm(unit, norm, "unit", "unit(p) = p/|p|", "||grad L||_2", r"\|\nabla L\|_2")
 
 OPTIMIZER = steepest.optimizer(
     NORM,

@@ -55,11 +55,11 @@ def epoch_mean(loss: Loss, start: Sequence[float], lr: float, batch_size: int) -
 
     Examples
     --------
-    Two examples pull to the two sides, and the order in which they come leaves a trace:
+    Two examples in two orders end at -0.12 and at -0.08:
 
     >>> loss = Loss.parse(["(x - 1)**2/2", "(x + 1)**2"])
-    >>> float(epoch_mean(loss, [0.0], 0.1, 1)[0])
-    -0.115
+    >>> round(float(epoch_mean(loss, [0.0], 0.1, 1)[0]), 12)
+    -0.1
     """
     slopes = [gradient(sample, loss.variables) for sample in loss.samples]
     compiled = sp.lambdify(loss.variables, slopes, modules="numpy", cse=True)
@@ -98,7 +98,7 @@ OPTIMIZER = linear_memory.optimizer(
     title="SGD without replacement",
     settings=("batch_size", "train_size"),
     highest_order=1,
-    update=r"\theta \leftarrow \theta - \eta\,(g_B + \lambda\theta),\quad B \text{ from a shuffled training set}",
+    update=r"\theta \leftarrow \theta - \eta\,(g_B + \lambda\theta),\quad B \text{ next in a shuffled set}",
     twin=r"\dot\theta = -g - \lambda\theta",
     assumptions=(
         "the mean over shuffles, at the ends of epochs",

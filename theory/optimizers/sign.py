@@ -54,7 +54,9 @@ def expected_sign(gradient: float, noise: float) -> float:
     return float(erf(gradient / (np.sqrt(2) * noise)))
 
 
-NORM = steepest.Norm(signs, norm, "sign", "||grad L||_1", r"\|\nabla L\|_1")
+NORM = steepest.Norm(
+    signs, norm, "sign", "sign(p) has the sign of each component of p", "||grad L||_1", r"\|\nabla L\|_1"
+)
 
 OPTIMIZER = steepest.optimizer(
     NORM,

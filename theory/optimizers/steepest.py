@@ -36,6 +36,7 @@ class Norm(NamedTuple):
     direction: Callable[[Sequence[sp.Expr], Sequence[sp.Symbol]], list[sp.Expr]]
     dual: Callable[[Sequence[sp.Expr], Sequence[sp.Symbol]], sp.Expr]
     direction_name: str
+    meaning: str
     dual_name: str
     dual_latex: str
 
@@ -114,14 +115,15 @@ def formula(c: Constants, order: int, norm: Norm, weights: sp.Expr) -> Formula:
     tex = rf"L + \eta\,{latex(factor)}\,{norm.dual_latex}"
     if rate != 0:
         text = f"L + lr*{factor}*({norm.dual_name} + {rate}*<theta, grad L>)"
-        tex = rf"L + \eta\,{latex(factor)}\left({norm.dual_latex} + {latex(rate)}\langle\theta,\nabla L\rangle\right)"
+        both = rf"{norm.dual_latex} + {latex(rate)}\langle\theta,\nabla L\rangle"
+        tex = rf"L + \eta\,{latex(factor)}\left({both}\right)"
     lmo, lmo_tex = norm.direction_name, rf"\operatorname{{{norm.direction_name}}}"
     inner, inner_tex = ("L", "L") if order == 0 else ("L~", r"\tilde L")
     speed = f"(1 + lr*{rate}/2)*" if rate != 0 and order else ""
     speed_tex = rf"\left(1 + \eta\,{latex(rate)}/2\right)" if speed else ""
     body = f"{lmo}(grad {inner})" + (f" + {rate}*theta" if rate != 0 else "")
     body_tex = rf"{lmo_tex}(\nabla {inner_tex})" + (rf" + {latex(rate)}\theta" if rate != 0 else "")
-    notation = ["L~ is the objective; field and objective are right through first order in lr"]
+    notation = [norm.meaning, "L~ is the objective; both are right through first order in lr"]
     if c.coupled_rate != 0:
         notation.append(f"L stands for L + ({c.coupled_rate}/2) |theta|^2, the loss with its L2 term")
     if order > 1:
@@ -157,7 +159,7 @@ def validity(
     beyond = (
         "the gradient changes by its own size within the optimizer's memory and the series cannot be trusted"
     )
-    return Validity(parameter, limit=1.0, value=float(c.lr * lag) * change / size, beyond=beyond)
+    return Validity(parameter, limit=1.0, value=float(c.lr * lag * change / size), beyond=beyond)
 
 
 def averaged(

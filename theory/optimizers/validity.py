@@ -40,3 +40,7 @@ class Validity:
         if self.within is not False:
             return None
         return f"{self.parameter} = {self.value:.4g} is not below {self.limit:.4g}: {self.beyond}."
+
+    def to_dict(self) -> dict[str, object]:
+        """A dictionary of JSON types."""
+        return {"parameter": self.parameter, "value": self.value, "limit": self.limit, "within": self.within}

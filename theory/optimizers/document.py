@@ -1,0 +1,114 @@
+"""A derivation as a LaTeX document that compiles as it stands."""
+
+from collections.abc import Iterable
+
+import sympy as sp
+
+from .derivation import Derivation
+from .formula import Formula, added, latex
+from .optimizer import Optimizer
+
+# A page cannot hold more, and TeX does not break what stands inside brackets.
+LONGEST = 4000
+
+_FRAME = r"""\documentclass{article}
+\usepackage{amsmath,amssymb}
+\allowdisplaybreaks
+\begin{document}
+%s
+\end{document}
+"""
+
+
+def of_derivation(result: Derivation) -> str:
+    r"""The field order by order, the objective and the warnings.
+
+    Parameters
+    ----------
+    result : Derivation
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> from initmem.theory.optimizers.derivation import derive
+    >>> from initmem.theory.optimizers.loss import Loss
+    >>> document = of_derivation(derive("gd", Loss.parse(["x**2/2"])))
+    >>> r"F_1 : {} & \dot{x} = - \frac{x}{2}" in document
+    True
+    """
+    lines = [rf"L = {{}} & {_fitting(result.loss.mean)}"]
+    for n, term in enumerate(result.field.terms):
+        name = f"F_{n}" if n < 10 else f"F_{{{n}}}"
+        for variable, component in zip(result.loss.variables, term, strict=True):
+            lines.append(rf"{name} : {{}} & \dot{{{latex(variable)}}} = {_fitting(component)}")
+    goal = result.objective
+    if goal is not None:
+        lines.append(rf"\tilde L = {{}} & {_fitting(goal.expression)}")
+    body = [_heading(result.optimizer, result.field.order), _aligned(lines)]
+    if goal is not None:
+        body.append(rf"\noindent {_words(f'The objective is L~; the field is {goal.field}.')}")
+    body += [rf"\noindent {_words(warning)}" for warning in result.warnings]
+    return _FRAME % "\n\n".join(body)
+
+
+def of_formula(optimizer: Optimizer, formula: Formula, order: int) -> str:
+    """The general field and objective.
+
+    Parameters
+    ----------
+    optimizer : Optimizer
+    formula : Formula
+    order : int
+
+    Returns
+    -------
+    str
+    """
+    first, *rest = added(formula.field_latex)
+    lines = [rf"\dot\theta = {{}} & {first}", *(rf"& {{}} {line}" for line in rest)]
+    body = [_heading(optimizer, order), _aligned(lines)]
+    if formula.objective_latex is not None:
+        body.append(_aligned([rf"\tilde L = {{}} & {formula.objective_latex}"]))
+    body += [rf"\noindent {_words(note)}" for note in formula.notation]
+    return _FRAME % "\n\n".join(body)
+
+
+def _heading(optimizer: Optimizer, order: int) -> str:
+    through = "the plain flow" if order == 0 else rf"through $\eta^{{{order}}}$"
+    field = r"$\dot\theta = F_0 + \eta F_1 + \dots$, where time is learning rate times updates"
+    return "\n\n".join(
+        [
+            rf"\section*{{{optimizer.title}, {through}}}",
+            rf"\[ {optimizer.update} \]",
+            rf"\noindent The field is {field}.",
+        ]
+    )
+
+
+def _fitting(expression: sp.Expr) -> str:
+    text = latex(expression)
+    return (
+        text
+        if len(text) <= LONGEST
+        else rf"\text{{a sum of {sp.count_ops(expression)} operations, not shown}}"
+    )
+
+
+def _aligned(lines: Iterable[str]) -> str:
+    return "\\begin{align*}\n" + " \\\\\n".join(lines) + "\n\\end{align*}"
+
+
+_SPECIAL = {
+    **{mark: f"\\{mark}" for mark in "_{}&%#$"},
+    **{mark: f"${mark}$" for mark in "<>|"},
+    "^": r"\^{}",
+    "~": r"\~{}",
+    "\\": r"\textbackslash{}",
+}
+
+
+def _words(text: str) -> str:
+    return "".join(_SPECIAL.get(letter, letter) for letter in text)
