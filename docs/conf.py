@@ -1,4 +1,4 @@
-"""Sphinx configuration. The API and command pages are generated, so they cannot go stale."""
+"""Sphinx configuration. What the code says is generated from it, so it cannot go stale."""
 
 import importlib
 import pkgutil
@@ -6,6 +6,9 @@ import subprocess
 import sys
 from importlib.metadata import version as installed_version
 from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+import optimizer_pages
 
 HERE = Path(__file__).resolve().parent
 GENERATED = HERE / "_generated"
@@ -70,3 +73,12 @@ def command_page() -> str:
 for folder in PACKAGES:
     write(GENERATED / "api" / f"{folder}.md", api_page(f"initmem.{folder}"))
 write(GENERATED / "cli.md", command_page())
+write(GENERATED / "optimizers.inc", optimizer_pages.overview())
+write(GENERATED / "works.inc", optimizer_pages.works(optimizer_pages.CITED) + "\n")
+
+# Experiments and examples take seconds each, so a page is made again only where a source has changed.
+mark = f"% made from {optimizer_pages.fingerprint()}\n\n"
+for name in optimizer_pages.NAMES:
+    path = GENERATED / "optimizers" / f"{name}.md"
+    if not path.exists() or not path.read_text("utf-8").startswith(mark):
+        write(path, mark + optimizer_pages.page(name))

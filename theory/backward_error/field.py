@@ -47,15 +47,25 @@ class ModifiedField:
         components = zip(*self.terms, strict=True)
         return tuple(sp.Add(*(lr**n * term for n, term in enumerate(terms))) for terms in components)
 
-    def at(self, point: Mapping[sp.Symbol, sp.Expr]) -> np.ndarray:
-        r"""The terms at a point, shape (order + 1, d), in double precision.
+    def at(self, theta: np.ndarray) -> np.ndarray:
+        r"""The terms at a point in double precision; they may have no symbols but the variables.
 
-        Raises
-        ------
-        InvalidInput
-            If a term is not a finite real number there, or a symbol has no value.
+        Parameters
+        ----------
+        theta : ndarray of shape (d,)
+
+        Returns
+        -------
+        ndarray of shape (order + 1, d)
+
+        Examples
+        --------
+        >>> x = sp.Symbol("x")
+        >>> ModifiedField((x,), ((-x,), (-x / 2,))).at(np.array([2.0]))
+        array([[-2.],
+               [-1.]])
         """
-        return np.array([[number(c, point) for c in term] for term in self.terms])
+        return np.array(self._compiled(*theta), dtype=float)
 
     @cached_property
     def _compiled(self) -> Callable[..., list[list[float]]]:
@@ -90,10 +100,9 @@ class ModifiedField:
         1.0000000000...
         """
         powers = lr ** np.arange(1 + (self.order if order is None else order))
-        compiled = self._compiled
 
         def velocity(_: float, theta: np.ndarray) -> np.ndarray:
-            return powers @ np.array(compiled(*theta)[: len(powers)], dtype=float)
+            return powers @ self.at(theta)[: len(powers)]
 
         done = solve_ivp(velocity, (0.0, lr * updates), start, method="DOP853", rtol=3e-14, atol=1e-15)
         if not done.success:

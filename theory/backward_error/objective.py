@@ -6,12 +6,14 @@ only where the curl vanishes and the gradient of what was found gives the field 
 """
 
 import random
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 
 import mpmath as mp
 import sympy as sp
 from sympy.core.function import AppliedUndef
 from sympy.integrals.manualintegrate import manualintegrate
+from sympy.integrals.rationaltools import ratint
 
 Vector = Sequence[sp.Expr]
 
@@ -178,7 +180,9 @@ def numerical_curl(
 def potential(
     field: Vector, variables: Sequence[sp.Symbol], candidates: Iterable[sp.Expr] = ()
 ) -> sp.Expr | None:
-    r"""A function V with :math:`F = -\nabla V`, or None where there is none or no closed form was found.
+    r"""A function V with :math:`F = -\nabla V`, or None where there is none or none was found.
+
+    In one dimension there always is one; without a closed form it is left as an integral.
 
     Parameters
     ----------
@@ -202,26 +206,49 @@ def potential(
     """
     if not is_gradient(field, variables):
         return None
-    return next(
-        (
-            V
-            for V in (*candidates, _integrate(field, variables))
-            if V is not None
-            and all(vanishes(c + sp.diff(V, v)) for c, v in zip(field, variables, strict=True))
-        ),
-        None,
-    )
+    for V in chain(candidates, _integrals(field, variables)):
+        if all(vanishes(c + sp.diff(V, v)) for c, v in zip(field, variables, strict=True)):
+            return V
+    return None
 
 
-def _integrate(field: Vector, variables: Sequence[sp.Symbol]) -> sp.Expr | None:
+def _integrals(field: Vector, variables: Sequence[sp.Symbol]) -> Iterator[sp.Expr]:
     """Integrate along one variable after another what the gradient so far does not give."""
     V: sp.Expr = sp.Integer(0)
     for component, variable in zip(field, variables, strict=True):
-        rest = sp.expand(component + sp.diff(V, variable))
-        integral = (
-            sp.integrate(rest, variable) if rest.is_polynomial(variable) else manualintegrate(rest, variable)
-        )
-        if integral.has(sp.Integral):
-            return None
+        integral = _antiderivative(component + sp.diff(V, variable), variable)
+        if integral is None and len(variables) == 1:
+            integral = _unevaluated(component, variable)
+        if integral is None:
+            return
         V -= integral
-    return sp.expand(V) if V.is_polynomial(*variables) else V
+    yield sp.expand(V) if V.is_polynomial(*variables) else V
+
+
+def _unevaluated(integrand: sp.Expr, x: sp.Symbol) -> sp.Expr:
+    """The integral as it stands, from 0, or from 1 where the integrand is singular at 0."""
+    t = sp.Symbol("t", real=True)
+    start = 0 if integrand.subs(x, 0).is_finite else 1
+    return sp.Integral(integrand.subs(x, t), (t, start, x))
+
+
+def _antiderivative(integrand: sp.Expr, x: sp.Symbol) -> sp.Expr | None:
+    """For the classes of functions whose integral an algorithm finds in good time, else None.
+
+    These are rational functions, rational functions of exp(x), and polynomials in x, sines, cosines and
+    exponentials of multiples of x. A search by rules over anything else may take minutes to fail.
+    """
+    if integrand.is_polynomial(x):
+        return sp.integrate(sp.expand(integrand), x)
+    if integrand.is_rational_function(x):
+        return ratint(sp.cancel(sp.together(integrand)), x)
+    u = sp.Dummy("u", positive=True)
+    in_exponential = sp.expand(integrand.rewrite(sp.exp), power_exp=False).subs(sp.exp(x), u)
+    if not in_exponential.has(x) and in_exponential.is_rational_function(u):
+        return ratint(sp.cancel(sp.together(in_exponential / u)), u).subs(u, sp.exp(x))
+    kernels = {kernel: sp.Dummy() for kernel in integrand.atoms(sp.exp, sp.sin, sp.cos) if kernel.has(x)}
+    linear = all(sp.diff(kernel.args[0], x, 2) == 0 for kernel in kernels)
+    if not linear or not integrand.xreplace(kernels).is_polynomial(x, *kernels.values()):
+        return None
+    integral = sp.Add(*(manualintegrate(term, x) for term in sp.Add.make_args(sp.expand(integrand))))
+    return None if integral.has(sp.Integral) else integral
