@@ -4,6 +4,7 @@ import importlib
 import pkgutil
 import subprocess
 import sys
+import warnings
 from importlib.metadata import version as installed_version
 from pathlib import Path
 
@@ -38,6 +39,15 @@ numpydoc_show_class_members = False
 
 html_theme = "furo"
 html_title = f"{project} {version}"
+html_static_path = ["_generated/static"]
+html_css_files = ["formulas.css"]
+
+# autodoc reads the signatures of imported functions before it leaves these out, and numpydoc then
+# finds sections in sympy's docstrings that it does not know.
+warnings.filterwarnings("ignore", "Unknown section", UserWarning)
+
+# The theme lets wide formulas scroll, which would give those of several lines a scroll bar upright.
+FORMULAS = "div.math { overflow-y: hidden; }\n"
 
 
 def modules(package: str) -> list[str]:
@@ -73,6 +83,7 @@ def command_page() -> str:
 for folder in PACKAGES:
     write(GENERATED / "api" / f"{folder}.md", api_page(f"initmem.{folder}"))
 write(GENERATED / "cli.md", command_page())
+write(GENERATED / "static" / "formulas.css", FORMULAS)
 write(GENERATED / "optimizers.inc", optimizer_pages.overview())
 write(GENERATED / "works.inc", optimizer_pages.works(optimizer_pages.CITED) + "\n")
 

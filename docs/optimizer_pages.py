@@ -8,6 +8,7 @@ import re
 import shlex
 import subprocess
 import sys
+import textwrap
 from collections.abc import Iterable
 from importlib import import_module
 from pathlib import Path
@@ -29,6 +30,9 @@ TWO_EXAMPLES = (("(x - 1)**2/2", "(x + 1)**2"), "x=2")
 MATRIX = (("w11**2/2 + w12**2 + w21**2 + 2*w22**2",), "w11=2,w12=1,w21=-1,w22=1")
 LOSSES = {"sgd": TWO_EXAMPLES, "sgd-without-replacement": TWO_EXAMPLES, "muon": MATRIX}
 TYPICAL = {"beta": "0.9", "beta1": "0.9", "beta2": "0.999", "eps": "0.0001"}
+
+# The most lines of formulas that an example shows.
+LONGEST = 30
 
 EXPERIMENT = """\
 Run for this page: {setup}. Where terms through $\\eta^n$ are kept, the distance between updates and flow
@@ -109,7 +113,8 @@ def modified(optimizer: Optimizer, formula: Formula) -> list[str]:
         parts.append(
             "There is no modified objective: the gradient is divided by a scale that depends on the point."
         )
-    return [*parts, "```text\n" + "\n".join(formula.notation) + "\n```"]
+    notation = (textwrap.fill(note, 84, subsequent_indent="  ") for note in formula.notation)
+    return [*parts, "```text\n" + "\n".join(notation) + "\n```"]
 
 
 def experiment(optimizer: Optimizer) -> str:
@@ -145,8 +150,17 @@ def example(optimizer: Optimizer) -> str:
         encoding="utf-8",
         env=os.environ | {"COLUMNS": "80", "NO_COLOR": "1", "PYTHONIOENCODING": "utf-8"},
     ).stdout
-    output = "\n".join(line.rstrip() for line in printed.strip().splitlines())
+    output = abridged([line.rstrip() for line in printed.strip().splitlines()])
     return f"```console\n{typed(optimizer.name, options)}\n```\n\n```text\n{output}\n```"
+
+
+def abridged(lines: list[str]) -> str:
+    """What was printed, but only the beginning of formulas that would fill the page."""
+    start = lines.index("") + 1
+    end = lines.index("", start)
+    if end - start > LONGEST:
+        lines = [*lines[: start + 6], f"[{end - start - 6} more lines of formulas]", *lines[end:]]
+    return "\n".join(lines)
 
 
 def typed(name: str, options: list[tuple[str, str]]) -> str:

@@ -47,12 +47,14 @@ class ModifiedField:
         components = zip(*self.terms, strict=True)
         return tuple(sp.Add(*(lr**n * term for n, term in enumerate(terms))) for terms in components)
 
-    def at(self, theta: np.ndarray) -> np.ndarray:
+    def at(self, theta: np.ndarray, order: int | None = None) -> np.ndarray:
         r"""The terms at a point in double precision; they may have no symbols but the variables.
 
         Parameters
         ----------
         theta : ndarray of shape (d,)
+        order : int, optional
+            Only the terms up to this power of the learning rate.
 
         Returns
         -------
@@ -65,11 +67,13 @@ class ModifiedField:
         array([[-2.],
                [-1.]])
         """
-        return np.array(self._compiled(*theta), dtype=float)
+        last = self.order if order is None else order
+        return np.array([term(*theta) for term in self._compiled[: last + 1]], dtype=float)
 
     @cached_property
-    def _compiled(self) -> Callable[..., list[list[float]]]:
-        return sp.lambdify(self.variables, [list(term) for term in self.terms], modules="numpy", cse=True)
+    def _compiled(self) -> list[Callable[..., list[float]]]:
+        # Each term by itself: the flow of a low order must not pay for the long terms of a high one.
+        return [sp.lambdify(self.variables, list(term), modules="numpy", cse=True) for term in self.terms]
 
     def flow(self, start: np.ndarray, lr: float, updates: int, order: int | None = None) -> np.ndarray:
         r"""Where the flow is after a number of updates.
@@ -99,10 +103,11 @@ class ModifiedField:
         >>> float(field.flow(np.array([1.0]), 0.1, 10)[0] / np.exp(-1.05))
         1.0000000000...
         """
-        powers = lr ** np.arange(1 + (self.order if order is None else order))
+        last = self.order if order is None else order
+        powers = lr ** np.arange(last + 1)
 
         def velocity(_: float, theta: np.ndarray) -> np.ndarray:
-            return powers @ self.at(theta)[: len(powers)]
+            return powers @ self.at(theta, last)
 
         done = solve_ivp(velocity, (0.0, lr * updates), start, method="DOP853", rtol=3e-14, atol=1e-15)
         if not done.success:

@@ -273,9 +273,9 @@ def _point(loss: Loss, at: Mapping[str, sp.Expr] | None) -> dict[sp.Symbol, sp.E
 
 
 def _rates(optimizer: Optimizer, c: Constants, loss: Loss) -> list[dict[str, float | None]] | None:
-    if optimizer.weights is None or not c.lr.is_number:
+    weights = optimizer.weights(c) if optimizer.weights else None
+    if weights is None or not c.lr.is_number:
         return None
-    weights = optimizer.weights(c)
     hessian = sp.hessian(decayed(loss.mean, loss.variables, c.decay_rate), loss.variables)
     if (
         hessian.is_symbolic() is not False

@@ -103,7 +103,9 @@ def _aligned(lines: Iterable[str]) -> str:
 
 _SPECIAL = {
     **{mark: f"\\{mark}" for mark in "_{}&%#$"},
-    **{mark: f"${mark}$" for mark in "<>|"},
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+    "|": r"\textbar{}",
     "^": r"\^{}",
     "~": r"\~{}",
     "\\": r"\textbackslash{}",

@@ -58,7 +58,7 @@ def optimizer(
         step=step,
         validity=lambda loss, c, point: validity(loss, c, point, weights(c)),
         experiment=experiment or beside_flow,
-        weights=weights,
+        weights=lambda c: None if shuffled(c) else weights(c),
         decay_laws=("coupled", "decoupled", "independent"),
         **stated,
     )

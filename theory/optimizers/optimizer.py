@@ -72,7 +72,8 @@ class Optimizer:
         ``diffusion(loss, constants)`` gives the covariance of the noise per unit of time, where the
         twin is a stochastic equation.
     weights : callable, optional
-        ``weights(constants)`` gives the lag weights, where the step is a weighted sum of past gradients.
+        ``weights(constants)`` gives the lag weights, where the step is a weighted sum of past gradients
+        of the whole training set, else None.
     has_objective : bool
         Whether the field descends a modified objective at all.
     """
@@ -94,5 +95,5 @@ class Optimizer:
     validity: Callable[[Loss, Constants, dict[sp.Symbol, sp.Expr]], Validity]
     experiment: Callable[[int], Experiment]
     diffusion: Callable[[Loss, Constants], sp.Matrix] | None = None
-    weights: Callable[[Constants], sp.Expr] | None = None
+    weights: Callable[[Constants], sp.Expr | None] | None = None
     has_objective: bool = True

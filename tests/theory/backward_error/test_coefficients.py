@@ -15,7 +15,6 @@ from scipy.integrate import solve_ivp
 from initmem.theory.backward_error import lag
 from initmem.theory.backward_error.coefficients import coefficients, euler_coefficients
 from initmem.theory.backward_error.trees import Tree, bushy, label, rooted_trees, symmetry, tall
-from initmem.theory.errors import InvalidInput
 
 # Hairer, Lubich & Wanner 2006, chapter IX, and Calaque, Ebrahimi-Fard & Manchon 2011, divided by sigma.
 TABLE = {
@@ -133,6 +132,9 @@ def test_equals_the_logarithm_of_kauri() -> None:
 
     for tree in trees:
         assert found[ours(tree)] == logarithm(tree) / tree.sigma(), tree
+        if tree.nodes() <= 5:
+            # Sums of some ten fractions in floating point.
+            assert abs(kauri.omega(tree) - logarithm(tree)) < 1e-14
 
 
 def order_preserving(tree: Tree, n: int) -> int:
@@ -171,16 +173,16 @@ def test_without_memory_the_coefficients_are_those_of_euler(order: int) -> None:
 
 def test_vanishing_memory_is_no_memory() -> None:
     """Through the arithmetic of rational functions, with beta = 0 at the end only."""
-    exact = euler_coefficients(5)
+    exact = euler_coefficients(4)
     for weights in (HEAVY_BALL, NESTEROV):
-        for tree, c in coefficients(weights, 5).items():
+        for tree, c in coefficients(weights, 4).items():
             assert c.subs(BETA, 0) == sp.Rational(str(exact[tree])), tree
 
 
 def test_a_factor_of_the_weights_is_a_factor_of_the_step() -> None:
     """Weights 3 w at rate h are weights w at rate 3 h, so that a tree of n vertices gains 3^n."""
-    once, thrice = coefficients(HEAVY_BALL, 5), coefficients(3 * HEAVY_BALL, 5)
-    for order in range(1, 6):
+    once, thrice = coefficients(HEAVY_BALL, 4), coefficients(3 * HEAVY_BALL, 4)
+    for order in range(1, 5):
         for tree in rooted_trees(order):
             assert sp.cancel(thrice[tree] - 3**order * once[tree]) == 0
 
@@ -288,8 +290,3 @@ def test_chains_are_the_logarithm_of_the_slow_root(weights: list[Fraction]) -> N
     ]
     assert rho[0] == 1
     assert rho[1:] == [-w for w in w_of_inverse[:-1]]
-
-
-def test_orders_beyond_the_trees_are_refused() -> None:
-    with pytest.raises(InvalidInput, match="trees of order 15 are not available"):
-        rooted_trees(15)

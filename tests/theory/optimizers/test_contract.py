@@ -6,11 +6,12 @@ whole order; the next term of the error moves it by about the smallest rate time
 quarter of an order allows for.
 """
 
-from itertools import permutations
+from itertools import pairwise, permutations
 
 import numpy as np
 import pytest
 import sympy as sp
+
 from initmem.theory.backward_error.shuffling import displacement
 from initmem.theory.expression import parse_expression
 from initmem.theory.optimizers import NAMES, named
@@ -40,8 +41,12 @@ def test_every_kept_order_raises_the_order_of_the_error(name: str, seed: int) ->
 def test_the_statement_is_complete(name: str) -> None:
     optimizer = named(name)
     assert optimizer.name == name
-    assert optimizer.update and optimizer.twin and optimizer.assumptions and optimizer.clocks
-    assert optimizer.references and set(optimizer.references) <= set(REFERENCES)
+    assert optimizer.update
+    assert optimizer.twin
+    assert optimizer.assumptions
+    assert optimizer.clocks
+    assert optimizer.references
+    assert set(optimizer.references) <= set(REFERENCES)
 
 
 @pytest.mark.parametrize("law", ["coupled", "decoupled"])
@@ -69,7 +74,7 @@ def test_decay_laws(name: str, law: str, memory: dict[str, sp.Expr]) -> None:
 @pytest.mark.parametrize("name", ["sign", "lion"])
 def test_sign_descent_has_no_correction_away_from_kinks(name: str) -> None:
     optimizer, (loss, start) = named(name), random_loss(4)
-    memory = {setting: HALF for setting in optimizer.settings}
+    memory = dict.fromkeys(optimizer.settings, HALF)
     result = follow(optimizer.field, optimizer.step, Constants(**memory), loss, start, 1)
     assert max(map(max, result.errors)) < ROUNDING
 
@@ -98,7 +103,7 @@ def test_muon_of_other_shapes(rows: int, columns: int) -> None:
 def test_steepest_descent_of_the_objective_is_the_field(name: str, rate: sp.Expr) -> None:
     """-(1 + lr*decay/2)(LMO(grad objective) + decay*theta) agrees with the field through first order."""
     optimizer, (loss, start) = named(name), random_loss(5, 4 if name == "muon" else 2)
-    memory = {setting: HALF for setting in optimizer.settings}
+    memory = dict.fromkeys(optimizer.settings, HALF)
     c = Constants(weight_decay=sp.sympify(rate), decay_law="decoupled", **memory)
     field = optimizer.field(loss, c, 1)
     objective = optimizer.objective(loss, c, field)
@@ -226,4 +231,4 @@ def test_shuffling_at_any_curvature_is_third_order_in_the_heterogeneity() -> Non
 
 
 def test_the_ladder_halves() -> None:
-    assert all(b == 2 * a for a, b in zip(UPDATES, UPDATES[1:], strict=False))
+    assert all(b == 2 * a for a, b in pairwise(UPDATES))

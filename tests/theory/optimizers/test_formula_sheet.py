@@ -6,9 +6,10 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 import sympy as sp
+
 from initmem.theory.backward_error.field import number
 from initmem.theory.backward_error.lag import geometric, moments
-from initmem.theory.backward_error.quadratic import exact_rate, largest_product
+from initmem.theory.backward_error.quadratic import largest_product
 from initmem.theory.backward_error.shuffling import displacement, finite_population, memory_share
 from initmem.theory.expression import parse_number, parse_point
 from initmem.theory.optimizers import named
@@ -399,7 +400,7 @@ def test_independent_decay_is_decoupled_decay_at_its_own_rate() -> None:
 
 @pytest.mark.parametrize(("name", "size"), [("sign", 1.0), ("lion", 1.0)])
 def test_decoupled_decay_bounds_the_weights(name: str, size: float) -> None:
-    """|theta_K| <= prod(1 - lr lambda)|theta_0| + c/lambda, and the bound is reached under a constant pull."""
+    """|theta_K| <= prod(1 - lr lambda)|theta_0| + c/lambda, and the bound is reached under a steady pull."""
     constants = {"lr": "0.01", "weight_decay": "0.5", "beta": "0.9", "beta1": "0.9", "beta2": "0.99"}
     end = run(name, 5.0, np.ones_like, 2000, decay_law="decoupled", **constants)
     bound = (1 - 0.005) ** 2000 * 5.0 + size / 0.5
