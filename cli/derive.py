@@ -169,9 +169,10 @@ def _facts(result: "Derivation") -> list[tuple[str, str]]:
         height = None if goal is None else result.evaluate(goal.expression)
         if height is not None:
             facts.append((f"at {here}", f"objective = {height:.10g}"))
-        for n, value in enumerate(result.curl_at or []):
-            if value and not result.is_gradient[n]:
-                facts.append((f"at {here}", f"curl of the lr^{n} term = {value}"))
+        if goal is None and result.optimizer.weights is not None:
+            for n, value in enumerate(result.curl_at or []):
+                if not result.is_gradient[n]:
+                    facts.append((f"at {here}", f"curl of the lr^{n} term = {_curl(value)}"))
     for row in result.rates or []:
         rate = "none: no real flow" if row["rate"] is None else f"{row['rate']:.10g}"
         facts.append((f"curvature {row['curvature']:g}", f"exact rate, all orders: {rate}"))
@@ -179,6 +180,12 @@ def _facts(result: "Derivation") -> list[tuple[str, str]]:
     if validity.value is not None and validity.within:
         facts.append(("validity", f"{validity.parameter} = {validity.value:.4g}, below {validity.limit:.4g}"))
     return facts
+
+
+def _curl(value: Any) -> str:
+    if isinstance(value, dict):
+        return ", ".join(f"{part:.6g} ({pair})" for pair, part in value.items() if part is not None)
+    return "not known" if value is None else f"{value:.10g}"
 
 
 def _short(expression: Any) -> str:

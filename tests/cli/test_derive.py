@@ -72,7 +72,7 @@ def test_the_objective_is_one_whose_gradient_is_the_field(call) -> None:
     )
     objective = parse_expression(result["objective"])
     slopes = [float(sp.diff(objective, v).subs({X: 1, Y: 1})) for v in (X, Y)]
-    assert result["objective_gives"] == "-(10)*grad(objective)"
+    assert result["objective_gives"] == "-10*grad(objective)"
     assert result["field_at"] == pytest.approx([-10 * slope for slope in slopes], rel=1e-14)
     assert result["objective_at"] == pytest.approx(2 + 1e-3 / 4 * 190 * (3**2 + 1.5**2), rel=1e-14)
 

@@ -15,7 +15,7 @@ import sympy as sp
 from ..backward_error.field import ModifiedField, number
 from ..backward_error.lag import NOW, moments
 from ..backward_error.matching import Memory, match
-from .constants import Constants
+from .constants import EPS, Constants
 from .experiment import Experiment, follow, random_loss
 from .formula import Formula, latex, positive_base
 from .loss import Loss, decayed, gradient
@@ -82,21 +82,24 @@ def formula(c: Constants, order: int, first: sp.Expr, second: sp.Expr) -> Formul
     rate = c.decoupled_rate
 
     def update(m: sp.Symbol, v: sp.Symbol, x: sp.Symbol) -> list[sp.Expr]:
-        return [-m / sp.sqrt(v + c.eps) - rate * x]
+        return [-m / sp.sqrt(v + EPS) - rate * x]
 
+    # With eps as a symbol even where it is a number, so that its share in the bracket can be told.
     memories = [Memory(first, g), Memory(second, g**2), Memory(NOW, theta)]
     (plain,), *corrections = match(update, memories, [theta], min(order, 1), motion={g: -P})
+    plain = plain.subs(EPS, c.eps)
     text, tex = [str(plain)], [latex(plain)]
     for (correction,) in corrections:
-        decay = sp.collect(sp.expand(correction.subs(P, 0)), rate)
-        A, B = _bracket(correction - decay, g, P, c)
-        beside = f" + ({decay})" if decay != 0 else ""
-        text.append(f"lr*(-P_j/(2*sqrt(eps + g_j**2))*({A} + ({B})*eps/(eps + g_j**2)){beside})")
-        beside = rf" + {latex(decay)}" if decay != 0 else ""
-        tex.append(
-            rf"\eta\left(-\frac{{P_j}}{{2\sqrt{{\varepsilon + g_j^2}}}}\left({latex(A)} + "
-            rf"{latex(B)}\,\frac{{\varepsilon}}{{\varepsilon + g_j^2}}\right){beside}\right)"
-        )
+        decay = -sp.collect(sp.expand(correction.subs(P, 0)), rate).subs(EPS, c.eps)
+        A, B = _bracket(correction - correction.subs(P, 0), g, P, c)
+        square = g**2 + c.eps
+        share = f" + {_factor(B)}*{c.eps}/({square})" if c.eps != 0 else ""
+        text.append(f"-lr*P_j/(2*{sp.sqrt(square)})*({A}{share})")
+        share = rf" + {latex(B)}\,\frac{{{latex(c.eps)}}}{{{latex(square)}}}" if c.eps != 0 else ""
+        tex.append(rf"-\frac{{\eta P_j}}{{2{latex(sp.sqrt(square))}}}\left({latex(A)}{share}\right)")
+        if decay != 0:
+            text.append(f"-lr*({decay})")
+            tex.append(rf"-\eta\left({latex(decay)}\right)")
     moving = f" + {rate} H theta" if rate != 0 else ""
     notation = [
         "one component j of the field; g = grad L, H its Hessian",
@@ -112,12 +115,16 @@ def formula(c: Constants, order: int, first: sp.Expr, second: sp.Expr) -> Formul
 def _bracket(weighted: sp.Expr, g: sp.Symbol, P: sp.Symbol, c: Constants) -> tuple[sp.Expr, sp.Expr]:
     r"""A and B in :math:`-P\,(A + B\varepsilon/(g^2+\varepsilon))/(2\sqrt{g^2+\varepsilon})`."""
     share = sp.Symbol("share", positive=True)
-    bracket = sp.simplify(-2 * sp.sqrt(g**2 + c.eps) * weighted / P)
-    line = sp.Poly(sp.cancel(bracket.subs(g**2, c.eps * (1 / share - 1))), share)
+    bracket = sp.simplify(-2 * sp.sqrt(g**2 + EPS) * weighted / P)
+    line = sp.Poly(sp.cancel(bracket.subs(g**2, EPS * (1 / share - 1))), share)
     A, B = line.coeff_monomial(1), sp.factor(line.coeff_monomial(share))
     return positive_base(sp.apart(A, c.beta1) if A.has(c.beta1) and c.beta1.is_Symbol else A), positive_base(
         B
     )
+
+
+def _factor(expression: sp.Expr) -> str:
+    return str(expression) if expression.is_Atom else f"({expression})"
 
 
 def step(theta: np.ndarray, slope: Any, state: Any, c: Any) -> tuple[np.ndarray, Any]:

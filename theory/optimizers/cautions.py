@@ -61,7 +61,7 @@ def warnings(result: "Derivation") -> Iterator[str]:
     elif result.objective is None:
         yield (
             f"{name} divides by a scale that depends on the point: there is a field but no modified "
-            f"objective."
+            f"objective that comes from the loss."
             if not result.optimizer.has_objective
             else "the modified objective is known through first order: lower --order to see it."
         )

@@ -129,8 +129,12 @@ def objective(
         if V is None:
             return None
         scaled += c.lr**n * V
+    return Objective(scaled, f"-{_scale(speed)}grad(objective)")
+
+
+def _scale(speed: sp.Expr) -> str:
     scale = positive_base(sp.factor(speed))
-    return Objective(scaled, "-grad(objective)" if scale == 1 else f"-({scale})*grad(objective)")
+    return "" if scale == 1 else f"{scale}*" if scale.is_Rational or scale.is_Pow else f"({scale})*"
 
 
 def half_penalty(weights: sp.Expr) -> sp.Expr:
@@ -156,8 +160,7 @@ def formula(c: Constants, order: int, weights: sp.Expr, noise: sp.Expr) -> Formu
     goal = goal_tex = None
     if order <= 1:
         goal, goal_tex = _objective_text(order, weights, decay, noise)
-        speed = positive_base(sp.factor(sp.cancel(weights.subs(Z, 1))))
-        notation.append("field = -grad objective" if speed == 1 else f"field = -({speed}) grad objective")
+        notation.append(f"field = -{_scale(sp.cancel(weights.subs(Z, 1)))}grad(objective)")
     else:
         notation.append(
             "from lr^2 on the field is a gradient only for special losses: give --loss to test one"

@@ -70,7 +70,7 @@ def optimizer(
 
     def experiment(seed: int) -> Experiment:
         loss, start = random_loss(seed, dimension)
-        memory = {name: sp.Rational(1, 2) for name in stated["settings"]}
+        memory = dict(zip(stated["settings"], (sp.Rational(1, 2), sp.Rational(3, 5)), strict=False))
         c = Constants(weight_decay=sp.Rational(3, 10), decay_law="decoupled", **memory)
         return follow(field, step, c, loss, start, min(highest_order, 2))
 
