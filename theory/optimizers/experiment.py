@@ -57,7 +57,7 @@ def follow(
     step: Callable[..., tuple[np.ndarray, Any]],
     constants: Constants,
     loss: Loss,
-    start: Sequence[float],
+    start: Sequence[float] | np.ndarray,
     order: int,
 ) -> Experiment:
     r"""Let an optimizer run and follow its modified flow of every order up to `order`.
@@ -72,7 +72,7 @@ def follow(
     constants : Constants
         Without a learning rate, which the ladder sets.
     loss : Loss
-    start : sequence of float, length d
+    start : array_like of length d
     order : int
 
     Returns
@@ -81,6 +81,10 @@ def follow(
     """
     claimed = field(loss, constants, order)
     slope = sp.lambdify(loss.variables, gradient(loss.mean, loss.variables), modules="numpy", cse=True)
+
+    def gradient_at(theta: np.ndarray) -> np.ndarray:
+        return np.array(slope(*theta), dtype=float)
+
     numbers = constants.floats()
     memory = max((getattr(numbers, name, 0.0) for name in ("beta", "beta1", "beta2")), default=0.0)
     burn_in = math.ceil(math.log(1e-17) / math.log(memory)) if memory else 0
@@ -88,10 +92,11 @@ def follow(
     for updates in UPDATES:
         numbers.lr = TIME / updates
         theta, state = claimed.flow(np.array(start), numbers.lr, -burn_in, 0), None
-        for k in range(burn_in + updates):
-            if k == burn_in:
-                begin = theta
-            theta, state = step(theta, lambda at: np.array(slope(*at), dtype=float), state, numbers)
+        for _ in range(burn_in):
+            theta, state = step(theta, gradient_at, state, numbers)
+        begin = theta
+        for _ in range(updates):
+            theta, state = step(theta, gradient_at, state, numbers)
         errors.append(
             [np.linalg.norm(claimed.flow(begin, numbers.lr, updates, n) - theta) for n in range(order + 1)]
         )

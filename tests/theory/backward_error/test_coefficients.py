@@ -264,7 +264,7 @@ def times(a: list[Fraction], b: list[Fraction]) -> list[Fraction]:
     return [sum((a[i] * b[n - i] for i in range(n + 1)), Fraction(0)) for n in range(len(a))]
 
 
-@settings(deadline=None, max_examples=25)
+@settings(deadline=None, max_examples=15)
 @given(weights=WEIGHTS)
 def test_chains_are_the_logarithm_of_the_slow_root(weights: list[Fraction]) -> None:
     r""":math:`\rho - 1 = -x\,w(1/\rho)` to sixth order in x, in exact arithmetic."""

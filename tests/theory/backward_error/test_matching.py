@@ -33,7 +33,7 @@ def gradient(loss: sp.Expr) -> list[sp.Expr]:
         (geometric(NINE_TENTHS), 3),
         (1 + BETA * geometric(BETA), 2),
         (1 + NINE_TENTHS * geometric(NINE_TENTHS), 3),
-        (1 - Z / 3 + Z**2 / 5, 3),
+        (1 - Z / 3 + Z**2 / 5, 2),
     ],
     ids=["gd", "heavy-ball", "heavy-ball 0.9", "nesterov", "nesterov 0.9", "finite"],
 )
@@ -75,7 +75,7 @@ def test_adam_has_its_published_first_correction() -> None:
     memories += [Memory(average(second), g**2) for g in slopes]
     terms = match(update, memories, [X, Y], 1)
     draw = random.Random(2309)
-    for _ in range(5):
+    for _ in range(3):
         symbols = (X, Y, first, second, eps)
         point = {symbol: sp.Rational(draw.randrange(10, 990), 1000) for symbol in symbols}
         for j, (g, variable) in enumerate(zip(slopes, (X, Y), strict=True)):

@@ -92,7 +92,7 @@ def test_both_forms_of_nesterov_have_one_rate(product: float) -> None:
     assert exact_rate(NESTEROV, 1.0, product) == pytest.approx(-math.log(root), abs=10 * rounding)
 
 
-@settings(deadline=None, max_examples=30)
+@settings(deadline=None, max_examples=20)
 @given(beta=st.floats(0.1, 0.9), fraction=st.floats(0.05, 0.6))
 def test_simulated_heavy_ball_contracts_at_the_rate(beta: float, fraction: float) -> None:
     lr, updates = 0.01, 400

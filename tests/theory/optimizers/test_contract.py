@@ -7,6 +7,7 @@ quarter of an order allows for.
 """
 
 from itertools import pairwise, permutations
+from typing import Any
 
 import numpy as np
 import pytest
@@ -74,7 +75,7 @@ def test_decay_laws(name: str, law: str, memory: dict[str, sp.Expr]) -> None:
 @pytest.mark.parametrize("name", ["sign", "lion"])
 def test_sign_descent_has_no_correction_away_from_kinks(name: str) -> None:
     optimizer, (loss, start) = named(name), random_loss(4)
-    memory = dict.fromkeys(optimizer.settings, HALF)
+    memory: dict[str, Any] = dict.fromkeys(optimizer.settings, HALF)
     result = follow(optimizer.field, optimizer.step, Constants(**memory), loss, start, 1)
     assert max(map(max, result.errors)) < ROUNDING
 
@@ -103,7 +104,7 @@ def test_muon_of_other_shapes(rows: int, columns: int) -> None:
 def test_steepest_descent_of_the_objective_is_the_field(name: str, rate: sp.Expr) -> None:
     """-(1 + lr*decay/2)(LMO(grad objective) + decay*theta) agrees with the field through first order."""
     optimizer, (loss, start) = named(name), random_loss(5, 4 if name == "muon" else 2)
-    memory = dict.fromkeys(optimizer.settings, HALF)
+    memory: dict[str, Any] = dict.fromkeys(optimizer.settings, HALF)
     c = Constants(weight_decay=sp.sympify(rate), decay_law="decoupled", **memory)
     field = optimizer.field(loss, c, 1)
     objective = optimizer.objective(loss, c, field)
