@@ -7,17 +7,15 @@ The gap between an iterate and a flow at the same time is drawn below. To draw a
 .. code-block:: python
 
     from pathlib import Path
-
     from initmem.figures import modified_flows, style
 
-    comparisons = modified_flows.compare()
+    comparisons = [modified_flows.compare(setting) for setting in modified_flows.SETTINGS]
     style.save(modified_flows.draw(comparisons), Path("modified_flows"))
-    print(modified_flows.alt(comparisons))
 """
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -26,7 +24,6 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator
-from numpy.typing import NDArray
 from scipy.integrate import solve_ivp
 
 from ..theory.backward_error.field import ModifiedField
@@ -36,45 +33,29 @@ from ..theory.optimizers.constants import settle
 from ..theory.optimizers.loss import Loss, gradient
 from . import style
 
-Array = NDArray[np.float64]
-
 # Light to dark; hollow dots leave the line that runs through them to be seen.
 COLOURS = ("#9ACBEA", "#4C9BD3", "#1C62AB", "#08275C")
-
-_DOT: dict[str, Any] = {
-    "ls": "",
-    "marker": "o",
-    "ms": 5,
-    "mfc": "none",
-    "mec": style.INK,
-    "mew": 0.8,
-    "zorder": 3,
-}
+_DOT: Any = {"ls": "", "marker": "o", "ms": 5, "mfc": "none", "mec": style.INK, "mew": 0.8, "zorder": 3}
+_NAMES = ("plain flow, order 0", "modified flow, order 1", "order 2", "order 3")
 _SYMBOLS = {"beta": "β", "beta1": "β₁", "beta2": "β₂", "eps": "ε"}
 
 # Points of a drawn flow for every update, so that a curve looks like one.
 _FINE = 8
 
-# A memory has forgotten its start where the weight of the first gradient is below rounding.
-_FORGOTTEN = 1e-17
-
 
 @dataclass(frozen=True)
 class Setting:
-    r"""What one panel shows.
+    """What one panel shows.
 
     Attributes
     ----------
-    optimizer : str
-        One of :data:`initmem.theory.optimizers.NAMES`.
-    loss : str
-        Of two parameters, as :meth:`initmem.theory.optimizers.loss.Loss.parse` reads it.
+    optimizer, loss : str
+        A name and a formula in x and y.
     constants : mapping of str to str
-        All of the optimizer's and `lr`, as decimal numbers, which are taken exactly.
+        Learning rate and all that the optimizer has, as decimal numbers, which are taken exactly.
     start : tuple of float, length 2
-        Near the first iterate that is shown. An optimizer with a memory begins upstream of it.
+        Near the first iterate that is shown; an optimizer with a memory begins upstream of it.
     updates : int
-        How many are shown.
     """
 
     optimizer: str
@@ -84,9 +65,9 @@ class Setting:
     updates: int
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Comparison:
-    r"""Iterates beside the flows of every order.
+    """Iterates beside the flows of every order.
 
     Attributes
     ----------
@@ -97,11 +78,11 @@ class Comparison:
     """
 
     setting: Setting
-    iterates: Array = field(repr=False)
-    flows: Array = field(repr=False)
+    iterates: np.ndarray
+    flows: np.ndarray
 
     @property
-    def distances(self) -> Array:
+    def distances(self) -> np.ndarray:
         """From every iterate to the flows at the same time, shape (4, updates + 1)."""
         return np.linalg.norm(self.flows[:, ::_FINE] - self.iterates, axis=2)
 
@@ -116,32 +97,25 @@ SETTINGS = (
 )
 
 
-def compare(settings: Sequence[Setting] = SETTINGS) -> list[Comparison]:
-    """Let every optimizer run and follow its modified flows from the first iterate that is shown.
+def compare(setting: Setting) -> Comparison:
+    """Let an optimizer run and follow its modified flows from the first iterate that is shown.
 
     Parameters
     ----------
-    settings : sequence of Setting
+    setting : Setting
 
     Returns
     -------
-    list of Comparison
+    Comparison
 
     Examples
     --------
-    On this loss an update is a factor of 0.8, and the plain flow shrinks by exp(-0.2) in the same time:
+    One update takes 1 to 0.8 and the plain flow takes it to exp(-0.2) = 0.81873:
 
-    >>> halved = Setting("gd", "x**2/2 + y**2/2", {"lr": "0.2"}, (1.0, 0.0), 1)
-    >>> distances = compare([halved])[0].distances[:, 1]
-    >>> bool(np.isclose(distances[0], math.exp(-0.2) - 0.8))
-    True
-    >>> distances.round(6).tolist()
-    [0.018731, 0.00253, 0.000379, 6e-05]
+    >>> comparison = compare(Setting("gd", "x**2/2 + y**2/2", {"lr": "0.2"}, (1.0, 0.0), 1))
+    >>> comparison.distances[:, 1].round(5).tolist()
+    [0.01873, 0.00253, 0.00038, 6e-05]
     """
-    return [_compare(setting) for setting in settings]
-
-
-def _compare(setting: Setting) -> Comparison:
     loss = Loss.parse([setting.loss])
     optimizer = named(setting.optimizer)
     constants = settle(optimizer, {name: sp.Rational(text) for name, text in setting.constants.items()})
@@ -149,11 +123,12 @@ def _compare(setting: Setting) -> Comparison:
     slope = sp.lambdify(loss.variables, gradient(loss.mean, loss.variables), modules="math")
     numbers = constants.floats()
     memory = max((getattr(numbers, name, 0.0) for name in ("beta", "beta1", "beta2")), default=0.0)
-    burn_in = math.ceil(math.log(_FORGOTTEN) / math.log(memory)) if memory else 0
-    theta = np.array(setting.start)
+    # The memory has forgotten its start where the weight of the first gradient is below rounding.
+    burn_in = math.ceil(math.log(1e-17) / math.log(memory)) if memory else 0
+    theta, state = np.array(setting.start), None
     if burn_in:
         theta = _flow(claimed, constants.lr, 0, theta, -burn_in)[-1]
-    iterates, state = [theta], None
+    iterates = [theta]
     for _ in range(burn_in + setting.updates):
         theta, state = optimizer.step(theta, lambda at: np.array(slope(*at)), state, numbers)
         iterates.append(theta)
@@ -162,8 +137,8 @@ def _compare(setting: Setting) -> Comparison:
     return Comparison(setting, shown, np.array(flows))
 
 
-def _flow(claimed: ModifiedField, lr: sp.Expr, order: int, start: Array, updates: int) -> Array:
-    """The flow of one order at several times an update; backwards if `updates` is negative."""
+def _flow(claimed: ModifiedField, lr: sp.Expr, order: int, start: np.ndarray, updates: int) -> np.ndarray:
+    """One order of the flow, at times between the updates too; backwards if `updates` is negative."""
     kept = replace(claimed, terms=claimed.terms[: order + 1]).total(lr)
     velocity = sp.lambdify(claimed.variables, kept, modules="math", cse=True)
     times = float(lr) * np.linspace(0, updates, _FINE * abs(updates) + 1)
@@ -199,21 +174,22 @@ def draw(comparisons: Sequence[Comparison]) -> Figure:
             style.plain_log_ticks(below.yaxis, low, high)
             _distances(below, comparison)
         grid[1][0].set_ylabel("distance from the iterate\nto the flow at the same time")
-        figure.legend(handles=_legend(), loc="outside upper center", ncols=5, handlelength=2.2)
+        dot = Line2D([], [], label="iterates, a dot an update", **_DOT)
+        end = Line2D([], [], label="a flow after the last update", color=COLOURS[2], ls="", marker="o", ms=4)
+        lines = [Line2D([], [], label=n, color=c) for n, c in zip(_NAMES, COLOURS, strict=True)]
+        figure.legend(handles=[dot, *lines, end], loc="outside upper center", ncols=6, columnspacing=1.4)
     return figure
 
 
 def alt(comparisons: Sequence[Comparison]) -> str:
     """One sentence for who cannot see the figure."""
-    parts = "; ".join(
-        f"{named(c.setting.optimizer).title}, {c.setting.updates} updates at lr {c.setting.constants['lr']}: "
-        + ", ".join(f"{distance:.2g}" for distance in c.distances[:, -1])
-        for c in comparisons
-    )
+    parts = []
+    for c in comparisons:
+        distances = ", ".join(f"{distance:.2g}" for distance in c.distances[:, -1])
+        parts.append(f"{distances} after {c.setting.updates} updates of {named(c.setting.optimizer).title}")
     return (
-        "Iterates of optimizers on losses of two parameters with their modified flows, which meet the "
-        "iterates the better the higher the order; distances of the last iterate from the flows of order "
-        f"0, 1, 2 and 3: {parts}."
+        "Iterates of optimizers on losses of two parameters beside their modified flows; distances of the "
+        f"last iterate from the flows of order 0, 1, 2 and 3: {'; '.join(parts)}."
     )
 
 
@@ -252,40 +228,28 @@ def _lines(axes: Axes, comparison: Comparison, ends: float) -> None:
 def _magnify(axes: Axes, comparison: Comparison) -> None:
     """The last iterate and the ends of the flows, large, in the corner that is farthest from the paths."""
     width = 0.37
-    (left, bottom), side = (axes.get_xlim()[0], axes.get_ylim()[0]), np.ptp(axes.get_xlim())
-    share = (np.concatenate(comparison.flows) - (left, bottom)) / side
+    to_share = axes.transData + axes.transAxes.inverted()
+    share = to_share.transform(np.concatenate(comparison.flows))
     corners = [(x, y) for x in (0.02, 0.98 - width) for y in (0.02, 0.92 - width)]
     corner = max(corners, key=lambda at: np.abs(share - at - width / 2).max(1).min())
-    inset = axes.inset_axes((*corner, width, width), facecolor="white")
+    last, half, side = comparison.iterates[-1], 1.3 * comparison.distances[1, -1], np.ptp(axes.get_xlim())
+    x, y = zip(last - half, last + half, strict=True)
+    inset = axes.inset_axes((*corner, width, width), xlim=x, ylim=y, xticks=[], yticks=[])
     inset.spines[:].set(visible=True, color=style.MUTED, linewidth=0.6)
-    inset.set(xticks=[], yticks=[])
-    last, half = comparison.iterates[-1], 1.3 * comparison.distances[1, -1]
-    inset.set(xlim=(last[0] - half, last[0] + half), ylim=(last[1] - half, last[1] + half))
     _lines(inset, comparison, ends=4)
     inset.plot(*last, **_DOT)
-    words = f"after update {comparison.setting.updates}, {width * side / (2 * half):.0f}×"
-    inset.set_title(words, fontsize=7.5, pad=3, backgroundcolor="white")
-    inset.title.set_bbox({"facecolor": "white", "edgecolor": "none", "pad": 1})
+    words = f"update {comparison.setting.updates}, {width * side / (2 * half):.0f}×"
+    inset.set_title(words, fontsize=8, pad=3.5, bbox={"color": "white", "pad": 0.8})
     axes.indicate_inset_zoom(inset, edgecolor=style.MUTED, linewidth=0.6, alpha=1.0)
 
 
 def _distances(axes: Axes, comparison: Comparison) -> None:
     last = comparison.setting.updates
     for order, (distances, colour) in enumerate(zip(comparison.distances, COLOURS, strict=True)):
-        (line,) = axes.plot(
-            np.arange(1, last + 1), distances[1:], ".-", color=colour, gid=f"distance {order}"
-        )
-        line.set(linewidth=1.2, markersize=4)
-        end = (last, distances[-1])
+        x, y, end = np.arange(1, last + 1), distances[1:], (last, distances[-1])
+        axes.plot(x, y, ".-", color=colour, linewidth=1.2, markersize=4, gid=f"distance {order}")
         axes.annotate(f"order {order}", end, (5, 0), "data", "offset points", va="center", fontsize=8)
     axes.set(xlabel="updates", xlim=(0, 1.26 * last))
     axes.spines.bottom.set_bounds(0, last)
     ticks = MaxNLocator(5, integer=True).tick_values(0, last)
     axes.set_xticks(ticks[ticks <= last])
-
-
-def _legend() -> list[Line2D]:
-    dot = Line2D([], [], label="iterates, a dot an update", **_DOT)
-    names = ("plain flow, order 0", "modified flow, order 1", "order 2", "order 3")
-    lines = [Line2D([], [], color=c, linewidth=1.5, label=n) for n, c in zip(names, COLOURS, strict=True)]
-    return [dot, *lines]

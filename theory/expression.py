@@ -6,18 +6,15 @@ Sympy folds constants while it builds, so a power is bounded before sympy sees i
 """
 
 import ast
-import keyword
 import operator
 import re
-import unicodedata
 from collections.abc import Callable
-from dataclasses import dataclass
-from fractions import Fraction
-from typing import Any, NoReturn
+from typing import Any
 
 import sympy as sp
 
 from .errors import InvalidInput
+from .expression_source import Source, check_name, parsed, quoted, rational, scan, trimmed
 
 FUNCTIONS: dict[str, Callable[[Any], sp.Expr]] = {
     **{"exp": sp.exp, "log": sp.log, "ln": sp.log, "sqrt": sp.sqrt, "abs": sp.Abs},
@@ -34,124 +31,10 @@ OPERATORS: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
     **{ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv},
 }
 
-LENGTH, EXPONENT = 2000, 64
-NESTING = 25  # of parentheses
+EXPONENT = 64
 DEPTH = 20  # of the tree of a constant: sympy's numerical value takes time exponential in that
-DIGITS, DECIMAL_EXPONENT = 50, 300  # of a number as typed
 BITS = 3322  # of a number as folded: 1,000 digits
 EXP_ARGUMENT = 700  # a double overflows just beyond
-
-NAME = re.compile(r"[A-Za-zΑ-Ωα-ω][A-Za-zΑ-Ωα-ω0-9_]*")
-NUMBER = re.compile(r"(?P<digits>(?:0|[1-9][0-9]*)(?:\.[0-9]*)?|\.[0-9]+)(?:[eE](?P<exponent>[+-]?[0-9]+))?")
-# A token may be wrong, such as 0x1F, 1_000 or _x; it is kept in one piece to be named in the error.
-TOKEN = re.compile(
-    r"(?P<number>0[xXoObB][0-9A-Fa-f_]+|(?:[0-9][0-9_]*\.?[0-9_]*|\.[0-9][0-9_]*)(?:[eE][+-]?[0-9][0-9_]*)?)"
-    r"|(?P<name>[A-Za-zΑ-Ωα-ω_][A-Za-zΑ-Ωα-ω0-9_]*)"
-    r"""|(?P<mark>[-+*/^() ,.=\[\]{}'"<>@%&|~:])|(?P<other>.)"""
-)
-
-
-@dataclass(frozen=True)
-class Source:
-    """The text as typed, as given to Python's parser, and where each byte of the latter comes from."""
-
-    text: str
-    code: str
-    origin: list[int]
-
-    def piece(self, node: Any) -> str:
-        """The part of the text that became `node`, as typed."""
-        return self.text[self.origin[node.col_offset] : self.origin[node.end_col_offset]]
-
-    def refuse(self, node: Any, why: str) -> NoReturn:
-        """Raise, naming the part of the text that became `node`."""
-        raise InvalidInput(f"{_quoted(self.piece(node))} {why}.")
-
-
-def _quoted(text: str) -> str:
-    return repr(text if len(text) <= 60 else text[:57] + "...")
-
-
-def _trimmed(text: str, what: str) -> str:
-    if not text.strip():
-        raise InvalidInput(f"the {what} is empty: write one.")
-    if len(text) > LENGTH:
-        raise InvalidInput(f"the {what} has {len(text):,} characters, more than {LENGTH:,}: shorten it.")
-    return re.sub(r"[\t\r\n]", " ", text.strip(" \t\r\n"))
-
-
-def _rational(literal: str) -> sp.Rational:
-    match = NUMBER.fullmatch(literal)
-    if not match:
-        raise InvalidInput(
-            f"{_quoted(literal)} is not a number as read here: write plain decimal digits without "
-            f"leading zeros, such as 12, 0.5 or 1e-3."
-        )
-    digits, exponent = len(match["digits"].replace(".", "")), int(match["exponent"] or 0)
-    if digits > DIGITS or abs(exponent) > DECIMAL_EXPONENT:
-        raise InvalidInput(
-            f"the number {_quoted(literal)} is too long: give at most {DIGITS} digits and a decimal "
-            f"exponent from -{DECIMAL_EXPONENT} to {DECIMAL_EXPONENT}."
-        )
-    exact = Fraction(literal)
-    return sp.Rational(exact.numerator, exact.denominator)
-
-
-def _check_name(name: str) -> None:
-    if not NAME.fullmatch(name):
-        raise InvalidInput(
-            f"the name {_quoted(name)} is not allowed: start with a Latin or Greek letter and go on with "
-            f"letters, digits and underscores."
-        )
-    if keyword.iskeyword(name):
-        raise InvalidInput(f"the word {name!r} is reserved: choose another name.")
-
-
-def _check_token(token: re.Match[str], before: re.Match[str] | None) -> None:
-    """Refuse a token that is wrong by itself or after the one before it."""
-    kind, written = token.lastgroup, token.group()
-    if kind == "other":
-        title = unicodedata.name(written, f"U+{ord(written):04X}")
-        raise InvalidInput(
-            f"the character {written!r} ({title}) is not allowed: use Latin and Greek letters, digits, "
-            f"_ . ( ) and + - * / ^."
-        )
-    if kind == "name":
-        _check_name(written)
-    if kind != "mark" and before and (before.lastgroup != "mark" or before.group() == ")"):
-        between = _quoted(token.string[before.start() : token.end()])
-        raise InvalidInput(f"{between} lacks an operator: write {before.group()}*{written} for a product.")
-    if kind == "number":
-        _rational(written)
-
-
-def _scan(text: str) -> Source:
-    """Check the tokens, and write ``^`` as ``**``, for Python's ``^`` binds less than ``+``."""
-    pieces, origin, depth, before = [], [], 0, None
-    for token in TOKEN.finditer(text):
-        _check_token(token, before)
-        written = token.group()
-        depth += (written == "(") - (written == ")")
-        if depth > NESTING:
-            raise InvalidInput(f"more than {NESTING} parentheses are nested: simplify the expression.")
-        pieces.append("**" if written == "^" else written)
-        for offset, character in enumerate(pieces[-1]):
-            origin += [token.start() + min(offset, len(written) - 1)] * len(character.encode())
-        before = before if written == " " else token
-    return Source(text, "".join(pieces), [*origin, len(text)])
-
-
-def _parsed(source: Source) -> ast.expr:
-    try:
-        return ast.parse(source.code, mode="eval").body
-    except SyntaxError as error:
-        if not error.offset:
-            raise InvalidInput(f"{_quoted(source.text)} ends too early: complete it.") from None
-        place = source.origin[len(source.code[: error.offset - 1].encode())]
-        raise InvalidInput(
-            f"the expression cannot be read at character {place + 1}, from "
-            f"{_quoted(source.text[place:])} on: check the operators and parentheses there."
-        ) from None
 
 
 def _bits(value: Any) -> int:
@@ -201,7 +84,7 @@ def _check(value: Any, node: Any, source: Source) -> Any:
 def _number(node: ast.Constant, source: Source) -> Any:
     if type(node.value) not in (int, float):
         source.refuse(node, "is not a number or a name: use only those")
-    return _rational(source.piece(node))
+    return rational(source.piece(node))
 
 
 def _name(node: ast.Name, source: Source) -> Any:
@@ -295,16 +178,16 @@ def parse_expression(text: str) -> sp.Expr:
     >>> parse_expression("0.1*x^2 + exp(-y)/3")
     x**2/10 + exp(-y)/3
     """
-    source = _scan(_trimmed(text, "expression"))
+    source = scan(trimmed(text, "expression"))
     try:
-        return _build(_parsed(source), source)
+        return _build(parsed(source), source)
     except InvalidInput:
         raise
     except (RecursionError, MemoryError, OverflowError):
-        raise InvalidInput(f"{_quoted(source.text)} is nested too deeply: simplify it.") from None
+        raise InvalidInput(f"{quoted(source.text)} is nested too deeply: simplify it.") from None
     except (ArithmeticError, AttributeError, TypeError, ValueError) as error:
         # Sympy's own folding fails at times, as for asin(sin(1e300)).
-        raise InvalidInput(f"sympy cannot handle {_quoted(source.text)}: simplify it.") from error
+        raise InvalidInput(f"sympy cannot handle {quoted(source.text)}: simplify it.") from error
 
 
 def parse_number(text: str) -> sp.Rational:
@@ -329,12 +212,12 @@ def parse_number(text: str) -> sp.Rational:
     >>> parse_number("0.1"), parse_number("-3/4")
     (1/10, -3/4)
     """
-    written = _trimmed(text, "number")
+    written = trimmed(text, "number")
     sign, body = (written[0], written[1:].strip()) if written[0] in "+-" else ("", written)
     above, slash, below = body.partition("/")
-    value, divisor = _rational(above.strip()), _rational(below.strip()) if slash else sp.Integer(1)
+    value, divisor = rational(above.strip()), rational(below.strip()) if slash else sp.Integer(1)
     if divisor == 0:
-        raise InvalidInput(f"{_quoted(written)} divides by zero: change the denominator.")
+        raise InvalidInput(f"{quoted(written)} divides by zero: change the denominator.")
     return (-value if sign == "-" else value) / divisor
 
 
@@ -362,13 +245,13 @@ def parse_point(text: str) -> dict[str, sp.Rational]:
     {'x': 1, 'y': -1/2}
     """
     point: dict[str, sp.Rational] = {}
-    for part in _trimmed(text, "point").split(","):
+    for part in trimmed(text, "point").split(","):
         name, equals, number = (piece.strip() for piece in part.partition("="))
         if not (name and equals and number):
             raise InvalidInput(
-                f"{_quoted(part.strip())} gives no value to a variable: write name=number, such as x=0.5."
+                f"{quoted(part.strip())} gives no value to a variable: write name=number, such as x=0.5."
             )
-        _check_name(name)
+        check_name(name)
         if name in FUNCTIONS or name in CONSTANTS:
             raise InvalidInput(f"{name!r} is a function or a constant: give values to variables only.")
         if name in point:

@@ -227,7 +227,7 @@ def _integrals(field: Vector, variables: Sequence[sp.Symbol]) -> Iterator[sp.Exp
 
 def _unevaluated(integrand: sp.Expr, x: sp.Symbol) -> sp.Expr:
     """The integral as it stands, from 0, or from 1 where the integrand is singular at 0."""
-    t = sp.Symbol("t", real=True)
+    t = sp.Symbol("s" if x.name == "t" else "t", real=True)
     start = 0 if integrand.subs(x, 0).is_finite else 1
     return sp.Integral(integrand.subs(x, t), (t, start, x))
 

@@ -1,13 +1,14 @@
 """A loss given as formulas: one for each training example, or only their mean."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
 
 import sympy as sp
 
 from ..errors import InvalidInput
 from ..expression import parse_expression, variables
+from .constants import Constants
 
 
 @dataclass(frozen=True)
@@ -52,6 +53,9 @@ class Loss:
             If there is nothing to train.
         """
         symbols = variables(sp.Tuple(*samples))
+        constants = {field.name for field in fields(Constants)}
+        for name in (symbol.name for symbol in symbols if symbol.name in constants):
+            raise InvalidInput(f"{name} is the name of a constant, not of a variable: rename it in the loss.")
         if not symbols:
             raise InvalidInput(f"the loss {samples[0]} has no variable: there is nothing to train.")
         return cls(samples, symbols)

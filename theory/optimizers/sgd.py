@@ -11,6 +11,7 @@ the correction. The variance, itself of size :math:`\eta`, is right to leading o
 
 import numpy as np
 import sympy as sp
+from scipy.linalg import expm
 
 from . import gd, linear_memory
 from .constants import Constants
@@ -55,7 +56,7 @@ def experiment(seed: int) -> Experiment:
             f = _linear(sp.Poly(sp.Add(*(lr**n * field.terms[n][0] for n in range(order + 1))), x))
             generator = np.array([[0, 0, 0], [f[0], f[1], 0], [0, 2 * f[0], 2 * f[1]]])
             generator[2] += lr * np.array(s)
-            row.append(float(np.linalg.norm(_exponential(generator * TIME) @ [1, 1.3, 1.3**2] - exact)))
+            row.append(float(np.linalg.norm(expm(generator * TIME) @ [1, 1.3, 1.3**2] - exact)))
         errors.append(row)
     setup = "mean and second moment over five random quadratics in batches of two, exact on both sides"
     return Experiment(setup, lrs, tuple(zip(*errors, strict=True)))
@@ -63,12 +64,6 @@ def experiment(seed: int) -> Experiment:
 
 def _linear(polynomial: sp.Poly) -> list[float]:
     return [float(polynomial.coeff_monomial(polynomial.gen**k)) for k in (0, 1)]
-
-
-def _exponential(matrix: np.ndarray) -> np.ndarray:
-    from scipy.linalg import expm
-
-    return expm(matrix)
 
 
 OPTIMIZER: Optimizer = linear_memory.optimizer(

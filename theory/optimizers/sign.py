@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import sympy as sp
+from scipy.special import erf
 
 from . import steepest
 
@@ -49,8 +50,6 @@ def expected_sign(gradient: float, noise: float) -> float:
     >>> round(expected_sign(0.3, 1.0), 10)
     0.2358228444
     """
-    from scipy.special import erf
-
     return float(erf(gradient / (np.sqrt(2) * noise)))
 
 
