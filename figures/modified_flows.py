@@ -1,8 +1,8 @@
 r"""The iterates of an optimizer lie on its modified flow, the better the more orders are kept.
 
 Every panel lets one optimizer run on a loss of two parameters and follows, from the first iterate that is
-shown, the flows of :math:`F_0 + \eta F_1 + \dots + \eta^n F_n` for n = 0, …, 3; n = 0 is the plain flow.
-The gap between an iterate and a flow at the same time is drawn below. To draw and save the figure:
+shown, the flows of :math:`F_0 + \eta F_1 + \dots + \eta^n F_n` for n = 0, …, 3. Below are the distances
+from the iterates to the flows at the same time. To draw and save the figure:
 
 .. code-block:: python
 
@@ -38,9 +38,7 @@ COLOURS = ("#9ACBEA", "#4C9BD3", "#1C62AB", "#08275C")
 _DOT: Any = {"ls": "", "marker": "o", "ms": 5, "mfc": "none", "mec": style.INK, "mew": 0.8, "zorder": 3}
 _NAMES = ("plain flow, order 0", "modified flow, order 1", "order 2", "order 3")
 _SYMBOLS = {"beta": "β", "beta1": "β₁", "beta2": "β₂", "eps": "ε"}
-
-# Points of a drawn flow for every update, so that a curve looks like one.
-_FINE = 8
+_FINE = 8  # points of a flow for every update, so that a curve looks like one
 
 
 @dataclass(frozen=True)
@@ -114,10 +112,9 @@ def compare(setting: Setting) -> Comparison:
 
     >>> comparison = compare(Setting("gd", "x**2/2 + y**2/2", {"lr": "0.2"}, (1.0, 0.0), 1))
     >>> comparison.distances[:, 1].round(5).tolist()
-    [0.01873, 0.00253, 0.00038, 6e-05]
+    [0.01873, 0.00252, 0.00038, 6e-05]
     """
-    loss = Loss.parse([setting.loss])
-    optimizer = named(setting.optimizer)
+    loss, optimizer = Loss.parse([setting.loss]), named(setting.optimizer)
     constants = settle(optimizer, {name: sp.Rational(text) for name, text in setting.constants.items()})
     claimed = optimizer.field(loss, constants, len(COLOURS) - 1)
     slope = sp.lambdify(loss.variables, gradient(loss.mean, loss.variables), modules="math")
@@ -126,8 +123,7 @@ def compare(setting: Setting) -> Comparison:
     # The memory has forgotten its start where the weight of the first gradient is below rounding.
     burn_in = math.ceil(math.log(1e-17) / math.log(memory)) if memory else 0
     theta, state = np.array(setting.start), None
-    if burn_in:
-        theta = _flow(claimed, constants.lr, 0, theta, -burn_in)[-1]
+    theta = _flow(claimed, constants.lr, 0, theta, -burn_in)[-1] if burn_in else theta
     iterates = [theta]
     for _ in range(burn_in + setting.updates):
         theta, state = optimizer.step(theta, lambda at: np.array(slope(*at)), state, numbers)
@@ -228,8 +224,7 @@ def _lines(axes: Axes, comparison: Comparison, ends: float) -> None:
 def _magnify(axes: Axes, comparison: Comparison) -> None:
     """The last iterate and the ends of the flows, large, in the corner that is farthest from the paths."""
     width = 0.37
-    to_share = axes.transData + axes.transAxes.inverted()
-    share = to_share.transform(np.concatenate(comparison.flows))
+    share = (axes.transData + axes.transAxes.inverted()).transform(np.concatenate(comparison.flows))
     corners = [(x, y) for x in (0.02, 0.98 - width) for y in (0.02, 0.92 - width)]
     corner = max(corners, key=lambda at: np.abs(share - at - width / 2).max(1).min())
     last, half, side = comparison.iterates[-1], 1.3 * comparison.distances[1, -1], np.ptp(axes.get_xlim())
@@ -239,7 +234,7 @@ def _magnify(axes: Axes, comparison: Comparison) -> None:
     _lines(inset, comparison, ends=4)
     inset.plot(*last, **_DOT)
     words = f"update {comparison.setting.updates}, {width * side / (2 * half):.0f}×"
-    inset.set_title(words, fontsize=8, pad=3.5, bbox={"color": "white", "pad": 0.8})
+    inset.set_title(words, fontsize=8, pad=4, bbox={"fc": "white", "lw": 0, "pad": 0.5})
     axes.indicate_inset_zoom(inset, edgecolor=style.MUTED, linewidth=0.6, alpha=1.0)
 
 
@@ -249,7 +244,6 @@ def _distances(axes: Axes, comparison: Comparison) -> None:
         x, y, end = np.arange(1, last + 1), distances[1:], (last, distances[-1])
         axes.plot(x, y, ".-", color=colour, linewidth=1.2, markersize=4, gid=f"distance {order}")
         axes.annotate(f"order {order}", end, (5, 0), "data", "offset points", va="center", fontsize=8)
-    axes.set(xlabel="updates", xlim=(0, 1.26 * last))
+    ticks = np.asarray(MaxNLocator(5, integer=True).tick_values(0, last))
+    axes.set(xlabel="updates", xlim=(0, 1.26 * last), xticks=ticks[ticks <= last])
     axes.spines.bottom.set_bounds(0, last)
-    ticks = MaxNLocator(5, integer=True).tick_values(0, last)
-    axes.set_xticks(ticks[ticks <= last])
