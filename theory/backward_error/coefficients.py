@@ -58,6 +58,7 @@ def euler_coefficients(order: int) -> dict[Tree, Fraction]:
     >>> c[((),)], c[((), ())], c[(((),),)], c[((), (), ())]
     (Fraction(-1, 2), Fraction(1, 12), Fraction(1, 3), Fraction(0, 1))
     """
+    rooted_trees(order)  # refuses an order out of range before anything is computed
     polynomials = _order_polynomials(order, None)
     # The derivative at 0 of a polynomial with p(0) = 0 from its values at 1, ..., order, as
     # integers over one denominator.
@@ -101,6 +102,7 @@ def coefficients(weights: sp.Expr, order: int) -> dict[Tree, sp.Expr]:
     if weights == lag.NOW:
         exact = euler_coefficients(order)
         return {tree: sp.Rational(c.numerator, c.denominator) for tree, c in exact.items()}
+    rooted_trees(order)
     symbols = sorted(weights.free_symbols - {lag.Z}, key=str)
     field = sp.QQ.frac_field(*symbols) if symbols else sp.QQ
     polynomials = _order_polynomials(order, _lag_matrix(weights, order, field.from_sympy))

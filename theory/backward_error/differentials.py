@@ -11,6 +11,7 @@ from typing import Any
 import sympy as sp
 from sympy.polys.rings import ring
 
+from .derivative import derivative
 from .trees import Tree
 
 Index = tuple[int, ...]
@@ -106,7 +107,8 @@ class ElementaryDifferentials:
         if index not in known:
             axis = next(i for i, order in enumerate(index) if order)
             below = self._partial(component, _raise(index, axis, -1))
-            known[index] = below.diff(self._generators[axis])
+            generator = self._generators[axis]
+            known[index] = below.diff(generator) if self._in_ring else derivative(below, generator)
         return known[index]
 
 
@@ -118,13 +120,12 @@ def _in_ring(field: Sequence[sp.Expr], variables: Sequence[sp.Symbol]) -> tuple[
     """The components as polynomials over the rationals if they are that, else as they came."""
     symbols = set(variables).union(*(component.free_symbols for component in field))
     generators = [*variables, *sorted(symbols - set(variables), key=str)]
-    polynomial = all(component.is_polynomial(*generators) for component in field)
-    if not polynomial or any(
-        not number.is_Rational for c in field for number in c.atoms(sp.Number, sp.NumberSymbol)
-    ):
-        return list(field), list(variables)
     polynomials, *_ = ring(generators, sp.QQ)
-    return [polynomials.from_expr(c) for c in field], list(polynomials.gens[: len(variables)])
+    try:
+        exact = [polynomials.from_expr(component) for component in field]
+    except ValueError:  # not a polynomial, or with coefficients such as sqrt(2)
+        return list(field), list(variables)
+    return exact, list(polynomials.gens[: len(variables)])
 
 
 def _expression(component: Any) -> sp.Expr:

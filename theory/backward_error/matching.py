@@ -20,6 +20,7 @@ from typing import NamedTuple
 
 import sympy as sp
 
+from .derivative import derivative
 from .lag import moments
 
 Series = list[sp.Expr]  # coefficients of lr^0, lr^1, ...
@@ -101,7 +102,7 @@ def _lie_derivatives(series: Series, velocity: Mapping[sp.Symbol, Series]) -> Ca
         if k == 0:
             return series[j] if j < len(series) else sp.Integer(0)
         return _sum(
-            speed[m] * _derivative(coefficient(k - 1, j - m), symbol)
+            speed[m] * derivative(coefficient(k - 1, j - m), symbol)
             for symbol, speed in velocity.items()
             for m in range(min(j + 1, len(speed)))
         )
@@ -112,19 +113,11 @@ def _lie_derivatives(series: Series, velocity: Mapping[sp.Symbol, Series]) -> Ca
 def _taylor_step(expression: sp.Expr, symbols: Sequence[Sequence[sp.Symbol]], n: int) -> sp.Expr:
     r"""From the coefficient of :math:`\eta^n` of U to the next, the symbols being Taylor coefficients."""
     return _sum(
-        sp.Rational(m + 1, n + 1) * later * _derivative(expression, now)
+        sp.Rational(m + 1, n + 1) * later * derivative(expression, now)
         for of_one in symbols
         for m, (now, later) in enumerate(pairwise(of_one))
         if expression.has(now)
     )
-
-
-def _derivative(expression: sp.Expr, symbol: sp.Symbol) -> sp.Expr:
-    """The derivative away from kinks, where that of a sign is zero."""
-    derivative = sp.diff(expression, symbol)
-    if derivative.has(sp.DiracDelta):
-        derivative = derivative.replace(sp.DiracDelta, lambda *_: sp.Integer(0))
-    return derivative
 
 
 def _sum(terms: Iterable[sp.Expr]) -> sp.Expr:

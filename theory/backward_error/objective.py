@@ -15,11 +15,14 @@ from sympy.core.function import AppliedUndef
 from sympy.integrals.manualintegrate import manualintegrate
 from sympy.integrals.rationaltools import ratint
 
+from .derivative import derivative
+
 Vector = Sequence[sp.Expr]
 
 # Enough for an identity of analytic functions to be accepted: a function that is not zero is zero
 # at a random point with probability zero.
-_POINTS, _DIGITS = 4, 40
+_POINTS, _DIGITS = 10, 40
+_TRIES = 200
 
 
 def curl(field: Vector, variables: Sequence[sp.Symbol]) -> dict[tuple[sp.Symbol, sp.Symbol], sp.Expr]:
@@ -42,7 +45,7 @@ def curl(field: Vector, variables: Sequence[sp.Symbol]) -> dict[tuple[sp.Symbol,
     {(x, y): 2}
     """
     return {
-        (a, b): sp.diff(field[j], a) - sp.diff(field[i], b)
+        (a, b): derivative(field[j], a) - derivative(field[i], b)
         for i, a in enumerate(variables)
         for j, b in enumerate(variables)
         if i < j
@@ -65,11 +68,8 @@ def vanishes(expression: sp.Expr) -> bool:
     expression = expression.xreplace({function: sp.Dummy(real=True) for function in unknown})
     if expression.is_polynomial():
         return sp.expand(expression) == 0
-    symbols = sorted(expression.free_symbols, key=str)
-    draw = random.Random(2605)
     seen = 0
-    for _ in range(10 * _POINTS):
-        point = {symbol: sp.Rational(draw.randrange(1, 10**6), 10**6) for symbol in symbols}
+    for point in _random_points(expression.free_symbols):
         terms = [term.subs(point).evalf(_DIGITS) for term in sp.Add.make_args(expression)]
         if not all(term.is_number and term.is_finite and term.is_real for term in terms):
             continue
@@ -81,6 +81,23 @@ def vanishes(expression: sp.Expr) -> bool:
         if seen == _POINTS:
             return True
     return False
+
+
+def _random_points(symbols: Iterable[sp.Symbol]) -> Iterator[dict[sp.Symbol, sp.Expr]]:
+    """Points of both signs, from a tenth to ten, so that kinks and domains on either side are met.
+
+    Symbols that cannot be negative, such as a learning rate, lie between 0 and 1.
+    """
+    draw, names = random.Random(2605), sorted(symbols, key=str)
+    for tries in range(_TRIES):
+        # In many dimensions a domain such as that of logarithms is found on the positive side only.
+        signs = (1, -1) if tries % 2 else (1,)
+        yield {
+            symbol: sp.Rational(draw.randrange(1, 1000), 1000)
+            if symbol.is_nonnegative
+            else draw.choice(signs) * sp.Rational(round(1000 * 10 ** draw.uniform(-1, 1)), 1000)
+            for symbol in names
+        }
 
 
 def is_gradient(field: Vector, variables: Sequence[sp.Symbol]) -> bool:
@@ -102,10 +119,9 @@ def is_gradient(field: Vector, variables: Sequence[sp.Symbol]) -> bool:
         return all(vanishes(part) for part in curl(field, variables).values())
     symbols = sorted(set(variables).union(*(component.free_symbols for component in field)), key=str)
     curl_of = numerical_curl(field, variables, symbols)
-    draw, seen = random.Random(2605), 0
-    for _ in range(10 * _POINTS):
-        values = {symbol: sp.Rational(draw.randrange(1, 10**6), 10**6) for symbol in symbols}
-        parts = curl_of(values)
+    seen = 0
+    for point in _random_points(symbols):
+        parts = curl_of(point)
         if parts is None:
             continue
         if any(abs(part) > scale * mp.mpf(10) ** (-_DIGITS // 2) for part, scale in parts.values()):
@@ -207,7 +223,7 @@ def potential(
     if not is_gradient(field, variables):
         return None
     for V in chain(candidates, _integrals(field, variables)):
-        if all(vanishes(c + sp.diff(V, v)) for c, v in zip(field, variables, strict=True)):
+        if all(vanishes(c + derivative(V, v)) for c, v in zip(field, variables, strict=True)):
             return V
     return None
 
@@ -216,7 +232,7 @@ def _integrals(field: Vector, variables: Sequence[sp.Symbol]) -> Iterator[sp.Exp
     """Integrate along one variable after another what the gradient so far does not give."""
     V: sp.Expr = sp.Integer(0)
     for component, variable in zip(field, variables, strict=True):
-        integral = _antiderivative(component + sp.diff(V, variable), variable)
+        integral = _antiderivative(component + derivative(V, variable), variable)
         if integral is None and len(variables) == 1:
             integral = _unevaluated(component, variable)
         if integral is None:
@@ -228,7 +244,8 @@ def _integrals(field: Vector, variables: Sequence[sp.Symbol]) -> Iterator[sp.Exp
 def _unevaluated(integrand: sp.Expr, x: sp.Symbol) -> sp.Expr:
     """The integral as it stands, from 0, or from 1 where the integrand is singular at 0."""
     t = sp.Symbol("s" if x.name == "t" else "t", real=True)
-    start = 0 if integrand.subs(x, 0).is_finite else 1
+    at_zero = integrand.subs(x, 0)
+    start = 0 if at_zero.is_finite and at_zero.is_real else 1
     return sp.Integral(integrand.subs(x, t), (t, start, x))
 
 

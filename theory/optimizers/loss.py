@@ -6,6 +6,7 @@ from functools import cached_property
 
 import sympy as sp
 
+from ..backward_error.derivative import derivative
 from ..errors import InvalidInput
 from ..expression import parse_expression, variables
 from .constants import Constants
@@ -93,7 +94,7 @@ def gradient(loss: sp.Expr, variables: Sequence[sp.Symbol]) -> list[sp.Expr]:
     >>> gradient(x * y**2, (x, y))
     [y**2, 2*x*y]
     """
-    return [sp.diff(loss, variable) for variable in variables]
+    return [derivative(loss, variable) for variable in variables]
 
 
 def decayed(loss: sp.Expr, variables: Sequence[sp.Symbol], rate: sp.Expr) -> sp.Expr:

@@ -15,6 +15,7 @@ from scipy.integrate import solve_ivp
 from initmem.theory.backward_error import lag
 from initmem.theory.backward_error.coefficients import coefficients, euler_coefficients
 from initmem.theory.backward_error.trees import Tree, bushy, label, rooted_trees, symmetry, tall
+from initmem.theory.errors import InvalidInput
 
 # Hairer, Lubich & Wanner 2006, chapter IX, and Calaque, Ebrahimi-Fard & Manchon 2011, divided by sigma.
 TABLE = {
@@ -290,3 +291,10 @@ def test_chains_are_the_logarithm_of_the_slow_root(weights: list[Fraction]) -> N
     ]
     assert rho[0] == 1
     assert rho[1:] == [-w for w in w_of_inverse[:-1]]
+
+
+@pytest.mark.parametrize("order", [0, -1, 15, 40])
+def test_an_order_out_of_range_is_refused_before_any_work(order: int) -> None:
+    for compute in (euler_coefficients, lambda order: coefficients(lag.geometric(sp.Rational(1, 2)), order)):
+        with pytest.raises(InvalidInput, match=f"order {order} .* between 1 and 14"):
+            compute(order)

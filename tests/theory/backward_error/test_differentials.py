@@ -114,3 +114,14 @@ def test_a_polynomial_stays_expanded() -> None:
     field, variables = FIELDS["polynomial"]
     for component in ElementaryDifferentials(field, variables)(((), ((),))):
         assert component == sp.expand(component)
+
+
+def test_irrational_coefficients_are_no_obstacle() -> None:
+    x = sp.Symbol("x", real=True)
+    assert ElementaryDifferentials([sp.sqrt(2) * x], [x])(((),)) == (2 * x,)
+
+
+def test_a_kink_leaves_no_delta_behind() -> None:
+    x, y = sp.symbols("x y", real=True)
+    evaluate = ElementaryDifferentials([-sp.sign(x) * y**2, -2 * y * sp.Abs(x)], [x, y])
+    assert not any(component.has(sp.DiracDelta) for component in evaluate((((),),)))

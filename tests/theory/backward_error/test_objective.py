@@ -223,3 +223,20 @@ def test_a_rotation_added_to_a_gradient_is_noticed(powers: dict) -> None:
         assert potential(turned, variables) is None
     parts = curl([-gx - Y, -gy + X, -gw], variables)
     assert [sp.expand(parts[pair]) for pair in combinations(variables, 2)] == [2, 0, 0]
+
+
+def test_kinks_on_the_negative_side_are_met() -> None:
+    x, y = sp.symbols("x y", real=True)
+    assert not vanishes(sp.Abs(x) - x)
+    assert not vanishes(sp.Abs(x - 2) + x - 2)
+    assert not is_gradient([y, sp.Abs(x)], [x, y])
+    assert potential([y, sp.Abs(x)], [x, y]) is None
+    # |x| y is smooth on either side: the curl vanishes away from the kink.
+    assert is_gradient([sp.sign(x) * y, sp.Abs(x)], [x, y])
+
+
+def test_one_dimension_always_has_an_objective() -> None:
+    x = sp.Symbol("x", real=True)
+    V = potential([sp.exp(-(x**2))], [x])
+    assert V is not None
+    assert float(V.subs(x, 1).evalf() - V.subs(x, 0).evalf()) == pytest.approx(-0.746824132812427, abs=1e-14)
