@@ -172,8 +172,9 @@ def test_warnings_stand_beside_what_they_warn_of(call) -> None:
     ("arguments", "words"),
     [
         (["foo"], ["optimizer 'foo' is unknown", "gd", "muon"]),
-        (["gd", "--order", "40"], ["order = 40", "to 13"]),
+        (["gd", "--order", "40"], ["order = 40", "to 11"]),
         (["adam", "--order", "4"], ["order = 4", "to 3"]),
+        (["heavy-ball", "--order", "6"], ["order = 6", "give --beta"]),
         (["gd", "--order", "-1"], ["order = -1", "from 0"]),
         (["gd", "--loss", "abs(x)", "--at", "x=0"], ["x is zero at x = 0", "kink"]),
         (["gd", "--loss", "sqrt(x)", "--at", "x=0"], ["not a finite real number at x = 0"]),

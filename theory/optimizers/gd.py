@@ -30,7 +30,7 @@ OPTIMIZER = linear_memory.optimizer(
     name="gd",
     title="Gradient descent",
     settings=(),
-    highest_order=13,
+    highest_order=11,
     update=r"\theta \leftarrow \theta - \eta\,(g + \lambda\theta)",
     twin=r"\dot\theta = -g - \lambda\theta",
     assumptions=("full batch",),

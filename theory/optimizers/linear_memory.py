@@ -19,7 +19,7 @@ from ..backward_error.lag import NOW, Z
 from ..backward_error.matching import Memory, match
 from ..backward_error.objective import potential
 from ..backward_error.quadratic import largest_product
-from ..backward_error.trees import bushy, rooted_trees
+from ..backward_error.trees import Tree, bushy, rooted_trees
 from ..errors import InvalidInput
 from .constants import BATCH_SIZE, TRAIN_SIZE, Constants
 from .experiment import Experiment, follow, random_loss
@@ -27,6 +27,9 @@ from .formula import Formula, latex, positive_base, series_lines
 from .loss import Loss, decayed, gradient, squared
 from .optimizer import Objective, Optimizer
 from .validity import Validity
+
+# The arithmetic in rational functions of beta takes seconds at this order and minutes two later.
+HIGHEST_SYMBOLIC_ORDER = 5
 
 Weights = Callable[[Constants], sp.Expr]
 
@@ -77,7 +80,7 @@ def modified_field(loss: Loss, c: Constants, order: int, weights: sp.Expr, noise
 
         terms = list(match(update, memories, loss.variables, order))
     else:
-        exact = coefficients(weights, order + 1)
+        exact = _coefficients(weights, order)
         evaluate = ElementaryDifferentials([-g for g in slopes], loss.variables)
         terms = [
             evaluate.combine({tree: exact[tree] for tree in rooted_trees(n + 1)}) for n in range(order + 1)
@@ -86,6 +89,15 @@ def modified_field(loss: Loss, c: Constants, order: int, weights: sp.Expr, noise
         pushed = gradient(loss.noise, loss.variables)
         terms[1] = tuple(term - noise * part for term, part in zip(terms[1], pushed, strict=True))
     return ModifiedField(loss.variables, tuple(terms))
+
+
+def _coefficients(weights: sp.Expr, order: int) -> dict[Tree, sp.Expr]:
+    if weights.free_symbols - {Z} and order > HIGHEST_SYMBOLIC_ORDER:
+        raise InvalidInput(
+            f"order = {order} takes minutes with beta as a symbol: give --beta, or an order of at most "
+            f"{HIGHEST_SYMBOLIC_ORDER}."
+        )
+    return coefficients(weights, order + 1)
 
 
 def _training_loss(loss: Loss, c: Constants, weights: sp.Expr) -> sp.Expr:
@@ -150,7 +162,7 @@ def formula(c: Constants, order: int, weights: sp.Expr, noise: sp.Expr) -> Formu
         raise InvalidInput(
             "decoupled decay beside momentum has no general formula: give --loss, or --decay-law coupled."
         )
-    text, tex = series_lines(coefficients(weights, order + 1))
+    text, tex = series_lines(_coefficients(weights, order))
     notation = ["g = grad L, H its Hessian, L''' its third derivative and so on"]
     decay = c.decay_rate if weights == NOW else c.coupled_rate
     if noise != 0 and order:
