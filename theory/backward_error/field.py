@@ -6,7 +6,6 @@ from functools import cached_property
 
 import numpy as np
 import sympy as sp
-from scipy.integrate import solve_ivp
 
 from ..errors import InvalidInput, WorkFailed
 
@@ -103,6 +102,8 @@ class ModifiedField:
         >>> float(field.flow(np.array([1.0]), 0.1, 10)[0] / np.exp(-1.05))
         1.0000000000...
         """
+        from scipy.integrate import solve_ivp  # half a second that a derivation need not wait for
+
         last = self.order if order is None else order
         powers = lr ** np.arange(last + 1)
 

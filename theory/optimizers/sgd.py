@@ -11,7 +11,6 @@ the correction. The variance, itself of size :math:`\eta`, is right to leading o
 
 import numpy as np
 import sympy as sp
-from scipy.linalg import expm
 
 from . import gd, linear_memory
 from .constants import Constants
@@ -31,6 +30,8 @@ def experiment(seed: int) -> Experiment:
     For quadratic examples in one variable the first two moments close, both for the updates and for the
     stochastic equation, so nothing is sampled.
     """
+    from scipy.linalg import expm  # as for the flow, only where an experiment runs
+
     draw = np.random.default_rng(seed)
     x = sp.Symbol("x", real=True)
     curvature, center = draw.uniform(0.5, 2.5, 5).round(2), draw.uniform(-1, 1, 5).round(2)

@@ -4,12 +4,12 @@ Away from the points where a gradient component changes sign its field is piecew
 iterates follow the plain flow exactly and the penalty on :math:`\|\nabla L\|_1` acts only at the kinks.
 """
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import sympy as sp
-from scipy.special import erf
 
 from . import steepest
 
@@ -50,7 +50,7 @@ def expected_sign(gradient: float, noise: float) -> float:
     >>> round(expected_sign(0.3, 1.0), 10)
     0.2358228444
     """
-    return float(erf(gradient / (np.sqrt(2) * noise)))
+    return math.erf(gradient / (math.sqrt(2) * noise))
 
 
 NORM = steepest.Norm(
