@@ -37,7 +37,9 @@ def command(
     ] = None,
     batch_size: Annotated[str | None, typer.Option(help="Examples of one update.")] = None,
     train_size: Annotated[str | None, typer.Option(help="Training examples.")] = None,
-    at: Annotated[str | None, typer.Option(help="A point to evaluate at, as in x=1,y=-0.5.")] = None,
+    at: Annotated[
+        list[str] | None, typer.Option(help="A point to evaluate at, as in x=1,y=-0.5; it may be repeated.")
+    ] = None,
     as_latex: Annotated[bool, typer.Option("--latex", help="Print a LaTeX document.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
@@ -68,10 +70,10 @@ def command(
         from ..theory.optimizers.derivation import derive
         from ..theory.optimizers.loss import Loss
 
-        result = derive(optimizer, Loss.parse(loss), order, given, None if at is None else parse_point(at))
+        result = derive(optimizer, Loss.parse(loss), order, given, parse_point(",".join(at)) if at else None)
         _show(result, as_latex, as_json)
     else:
-        if at is not None:
+        if at:
             raise InvalidInput("--at was given without --loss: give the loss to evaluate.")
         from ..theory.optimizers.derivation import general
 
@@ -127,6 +129,7 @@ def _print(result: "Derivation") -> None:
     from rich.markup import escape
     from rich.table import Table
 
+    facts = _facts(result)  # before anything is printed, for a value may be refused
     console = Console(highlight=False)
     title = f"[bold]{result.optimizer.title}[/bold] ({result.optimizer.name}), {_through(result.field.order)}"
     console.print(title)
@@ -141,7 +144,7 @@ def _print(result: "Derivation") -> None:
             table.add_row(f"{power} *" if power else "", f"d{variable}/dt", escape(_short(component)))
     console.print(table)
     console.print()
-    _print_facts(console, _facts(result))
+    _print_facts(console, facts)
     for warning in result.warnings:
         console.print("[yellow]Note:[/yellow]", escape(warning))
     _print_source(console, result.optimizer)

@@ -116,6 +116,11 @@ def test_constants_that_are_not_given_stay_symbols(call) -> None:
     assert {str(s) for s in parse_expression(result["field"][0]).free_symbols} == {"x", "lr", "beta"}
 
 
+def test_a_point_may_come_in_pieces(call) -> None:
+    whole = as_json(call, "gd", "--loss", EXAMPLE, "--lr", "0.1", "--at", "x=1,y=2")
+    assert as_json(call, "gd", "--loss", EXAMPLE, "--lr", "0.1", "--at", "x=1", "--at", "y=2") == whole
+
+
 def test_minibatches_need_one_loss_an_example(call) -> None:
     one = as_json(call, "sgd-without-replacement", "--loss", "x**2", "--batch-size", "2", "--train-size", "4")
     assert "Gamma" in one["field"][0]
@@ -183,6 +188,12 @@ def test_warnings_stand_beside_what_they_warn_of(call) -> None:
         (["ngd", "--loss", "x**2 + y**2", "--at", "x=0,y=0", "--beta", "0"], ["not a finite real number"]),
         (["gd", "--loss", "x**2 + y", "--at", "x=1"], ["no value for y"]),
         (["gd", "--loss", "x**2", "--at", "x=1,z=1"], ["z", "no variable"]),
+        (["gd", "--loss", "x**2", "--at", "x=1", "--at", "x=2"], ["'x' is given twice"]),
+        (["gd", "--loss", "exp(x)", "--lr", "0.1", "--at", "x=1000", "--json"], ["more than a double holds"]),
+        (
+            ["gd", "--loss", "x**4", "--lr", "1e300", "--at", "x=1", "--order", "2"],
+            ["more than a double holds"],
+        ),
         (["gd", "--loss", "3"], ["no variable"]),
         (["gd", "--at", "x=1"], ["--at was given without --loss"]),
         (["gd", "--latex", "--json"], ["--latex and --json"]),

@@ -1,5 +1,6 @@
 """A modified field: its terms order by order, as formulas and as a function of numbers."""
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -152,6 +153,11 @@ def number(expression: sp.Expr, point: Mapping[sp.Symbol, sp.Expr]) -> float:
         raise InvalidInput(
             f"{short(expression)} is not a finite real number at {where}: choose a point where the loss is "
             f"smooth."
+        )
+    if not math.isfinite(float(value)):
+        raise InvalidInput(
+            f"{short(expression)} is {sp.N(value, 3)}, more than a double holds: choose a smaller point or "
+            f"smaller constants."
         )
     return float(value)
 

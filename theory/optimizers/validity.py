@@ -1,5 +1,6 @@
 """How far an expansion in the learning rate may be trusted at a point."""
 
+import math
 from dataclasses import dataclass
 
 
@@ -43,4 +44,9 @@ class Validity:
 
     def to_dict(self) -> dict[str, object]:
         """A dictionary of JSON types."""
-        return {"parameter": self.parameter, "value": self.value, "limit": self.limit, "within": self.within}
+        return {
+            "parameter": self.parameter,
+            "value": self.value if self.value is None or math.isfinite(self.value) else None,
+            "limit": self.limit,
+            "within": self.within,
+        }
