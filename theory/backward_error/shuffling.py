@@ -100,7 +100,7 @@ def memory_share(weights: sp.Expr, updates: sp.Expr) -> sp.Expr:
     Examples
     --------
     >>> from initmem.theory.backward_error.lag import geometric
-    >>> round(memory_share(geometric(sp.Rational(9, 10)), 100), 6)
+    >>> round(float(memory_share(geometric(sp.Rational(9, 10)), 100)), 6)
     0.836363
     """
     if weights == NOW or updates == 1:
@@ -108,7 +108,9 @@ def memory_share(weights: sp.Expr, updates: sp.Expr) -> sp.Expr:
     m = int(updates)
     w = [float(c) for c in _taylor(weights, m)]
     felt = np.cumsum(w) / float(weights.subs(Z, 1))
-    return sp.Float(2 / (m * (m - 1)) * np.dot(np.arange(m - 1, 0, -1), felt[: m - 1]))
+    share = 2 / (m * (m - 1)) * np.dot(np.arange(m - 1, 0, -1), felt[: m - 1])
+    # A rational number, for a float in a polynomial field would leave a curl of rounding.
+    return sp.Rational(float(share))
 
 
 def _taylor(weights: sp.Expr, count: int) -> list[sp.Expr]:

@@ -208,7 +208,7 @@ def _objective_text(order: int, weights: sp.Expr, decay: sp.Expr, noise: sp.Expr
 
 def _short(factor: sp.Expr) -> sp.Expr:
     """Six digits of a number; b and N for the sizes."""
-    if factor.is_Float:
+    if factor.is_Rational and factor.q > 10**6:
         return sp.Float(factor, 6)
     return factor.subs({BATCH_SIZE: sp.Symbol("b"), TRAIN_SIZE: sp.Symbol("N")})
 
