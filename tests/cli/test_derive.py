@@ -116,6 +116,21 @@ def test_constants_that_are_not_given_stay_symbols(call) -> None:
     assert {str(s) for s in parse_expression(result["field"][0]).free_symbols} == {"x", "lr", "beta"}
 
 
+@pytest.mark.parametrize(
+    "options",
+    [
+        ["--weight-decay", "0.1", "--decay-law", "decoupled", "--loss", "x**2/2 + y**2*x"],
+        ["--loss", "x**3/3 + x*y", "--loss", "x**2*y", "--batch-size", "1"],
+    ],
+)
+def test_heavy_ball_has_an_objective_beside_decay_and_noise(call, options: list[str]) -> None:
+    result = as_json(call, "heavy-ball", *options, "--beta", "0.9", "--lr", "0.001", "--at", "x=1,y=1")
+    assert result["is_gradient"] == [True, True]
+    objective = parse_expression(result["objective"])
+    slopes = [float(sp.diff(objective, v).subs({X: 1, Y: 1})) for v in (X, Y)]
+    assert result["field_at"] == pytest.approx([-10 * slope for slope in slopes], rel=1e-12)
+
+
 def test_a_point_may_come_in_pieces(call) -> None:
     whole = as_json(call, "gd", "--loss", EXAMPLE, "--lr", "0.1", "--at", "x=1,y=2")
     assert as_json(call, "gd", "--loss", EXAMPLE, "--lr", "0.1", "--at", "x=1", "--at", "y=2") == whole

@@ -130,11 +130,11 @@ def objective(
     loss: Loss, c: Constants, known: ModifiedField, weights: sp.Expr, noise: sp.Expr
 ) -> Objective | None:
     """The function that the field descends, through the order of the field, if there is one."""
-    if weights != NOW and c.decoupled_rate != 0:
-        return None
     L, speed = _training_loss(loss, c, weights), sp.cancel(weights.subs(Z, 1))
     slopes = squared(gradient(L, loss.variables))
-    scaled = L
+    # A decay beside the memory is not sped up with the gradient.
+    beside = sp.Integer(0) if weights == NOW else c.decoupled_rate
+    scaled = decayed(L, loss.variables, beside / speed)
     for n in range(1, known.order + 1):
         guess = [half_penalty(weights) * slopes + noise / speed * loss.noise] if n == 1 else []
         V = potential([part / speed for part in known.terms[n]], loss.variables, guess)
