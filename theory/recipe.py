@@ -1,15 +1,13 @@
 """A training recipe: everything that fixes how far the clocks run."""
 
 import math
-from typing import Literal, Self, get_args
+from typing import Self, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from .errors import InvalidInput
+from .method import Method, OptimizerName
 from .schedules import SHAPES, Schedule
-
-OptimizerName = Literal["sgd", "adam", "adamw", "muon"]
-DecayLaw = Literal["coupled", "decoupled"]
 
 # The clocks of a recipe are summed update by update; beyond this the wait is no longer sensible.
 MAX_UPDATES = 10**9
@@ -18,7 +16,7 @@ MAX_UPDATES = 10**9
 SMALLEST, LARGEST = 1e-100, 1e100
 
 
-class Recipe(BaseModel):
+class Recipe(BaseModel, Method):
     r"""A training recipe; the defaults are the low-learning-rate recipe of the paper.
 
     Parameters
@@ -147,31 +145,9 @@ class Recipe(BaseModel):
         return round(self.warmup_epochs * self.updates_per_epoch)
 
     @property
-    def momentum_coefficient(self) -> float:
-        """Momentum in force: what was given, else 0 for SGD and 0.95 for Muon; 0 for Adam."""
-        if self.momentum is not None:
-            return self.momentum
-        return 0.95 if self.optimizer == "muon" else 0.0
-
-    @property
-    def rate_multiplier(self) -> float:
-        r""":math:`1/(1-\beta)` under SGD, whose buffer sums gradients; 1 where updates have a fixed size."""
-        return 1.0 / (1.0 - self.momentum_coefficient) if self.optimizer == "sgd" else 1.0
-
-    @property
     def auxiliary_rate(self) -> float:
         """Peak rate of the AdamW beside Muon."""
         return self.auxiliary_lr or 1e-3
-
-    @property
-    def decay_law(self) -> DecayLaw:
-        """How weight decay acts: inside the gradient (coupled) or on the weights (decoupled)."""
-        return "coupled" if self.optimizer in ("sgd", "adam") else "decoupled"
-
-    @property
-    def decays_exponentially(self) -> bool:
-        """Whether decay shrinks weights by a factor; Adam's normaliser turns its L2 into fixed steps."""
-        return self.weight_decay > 0 and self.optimizer != "adam"
 
     @property
     def learning_rate(self) -> Schedule:
