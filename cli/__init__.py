@@ -7,7 +7,7 @@ import sys
 
 import typer
 
-from . import cite, clocks, derive, reproduce, sweep, validate
+from . import cite, clocks, derive, match, memory, reproduce, sweep, validate
 from .errors import report
 
 app = typer.Typer(
@@ -19,6 +19,8 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.command("clocks")(clocks.command)
+app.command("memory")(memory.command)
+app.command("match")(match.command)
 app.command("derive")(derive.command)
 app.command("cite")(cite.command)
 app.command("sweep")(sweep.command)

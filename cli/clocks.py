@@ -5,61 +5,41 @@ from typing import Annotated, Any
 import typer
 
 from ..theory.clocks import CLOCKS, Clocks, clocks
-from ..theory.recipe import OPTIMIZERS, Recipe
-from ..theory.schedules import SHAPES
-
-DEFAULT = Recipe()
+from ..theory.recipe import Recipe
+from . import recipe_options as options
+from .recipe_options import DEFAULT
 
 
 def command(
-    schedule: Annotated[
-        str, typer.Option(help=f"Shape of the learning rate: {', '.join(SHAPES)}.")
-    ] = DEFAULT.schedule,
-    lr: Annotated[float, typer.Option(help="Peak learning rate.")] = DEFAULT.lr,
-    epochs: Annotated[
-        int | None,
-        typer.Option(help="Passes over the training set.", show_default=str(DEFAULT.epochs)),
-    ] = None,
-    updates: Annotated[int | None, typer.Option(help="Optimizer updates, in place of --epochs.")] = None,
-    batch_size: Annotated[int, typer.Option(help="Images of one update.")] = DEFAULT.batch_size,
-    train_size: Annotated[int, typer.Option(help="Training images.")] = DEFAULT.train_size,
-    drop_last: Annotated[
-        bool, typer.Option("--drop-last/--keep-last", help="The last, incomplete batch.")
-    ] = DEFAULT.drop_last,
-    optimizer: Annotated[str, typer.Option(help=f"One of {', '.join(OPTIMIZERS)}.")] = DEFAULT.optimizer,
-    momentum: Annotated[
-        float | None,
-        typer.Option(help="Of sgd or muon.", show_default="0 for sgd, 0.95 for muon"),
-    ] = None,
-    weight_decay: Annotated[
-        float, typer.Option(help="Coupled for sgd and adam, decoupled for adamw and muon.")
-    ] = DEFAULT.weight_decay,
-    warmup_epochs: Annotated[
-        float, typer.Option(help="Linear warm-up, part of the given length.")
-    ] = DEFAULT.warmup_epochs,
+    schedule: options.Schedule = DEFAULT.schedule,
+    lr: options.Lr = DEFAULT.lr,
+    epochs: options.Epochs = None,
+    updates: options.Updates = None,
+    batch_size: options.BatchSize = DEFAULT.batch_size,
+    train_size: options.TrainSize = DEFAULT.train_size,
+    drop_last: options.DropLast = DEFAULT.drop_last,
+    optimizer: options.Optimizer = DEFAULT.optimizer,
+    momentum: options.Momentum = None,
+    weight_decay: options.WeightDecay = DEFAULT.weight_decay,
+    warmup_epochs: options.WarmupEpochs = DEFAULT.warmup_epochs,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
     """Print the clocks of a training recipe, which of them are in force, and why.
 
     The defaults are the low-learning-rate recipe of arXiv:2605.29152.
     """
-    given: dict[str, Any] = {
-        name: value
-        for name, value in {"epochs": epochs, "updates": updates, "momentum": momentum}.items()
-        if value is not None
-    }
-    recipe = Recipe.model_validate(
-        {
-            "schedule": schedule,
-            "lr": lr,
-            "batch_size": batch_size,
-            "train_size": train_size,
-            "drop_last": drop_last,
-            "optimizer": optimizer,
-            "weight_decay": weight_decay,
-            "warmup_epochs": warmup_epochs,
-        }
-        | given
+    recipe = options.recipe(
+        schedule=schedule,
+        lr=lr,
+        epochs=epochs,
+        updates=updates,
+        batch_size=batch_size,
+        train_size=train_size,
+        drop_last=drop_last,
+        optimizer=optimizer,
+        momentum=momentum,
+        weight_decay=weight_decay,
+        warmup_epochs=warmup_epochs,
     )
     result = clocks(recipe)
     if as_json:
@@ -67,15 +47,14 @@ def command(
 
         print(json.dumps(result.to_dict(), allow_nan=False))
     else:
-        _print(result)
+        _print(result, recipe)
 
 
-def _print(result: Clocks) -> None:
+def _print(result: Clocks, recipe: Recipe) -> None:
     from rich.console import Console
     from rich.table import Table
 
-    recipe = result.recipe
-    table = Table(title=_title(recipe), title_justify="left", title_style="bold")
+    table = Table(title=options.title(recipe), title_justify="left", title_style="bold")
     table.add_column("quantity", no_wrap=True)
     table.add_column("value", justify="right", no_wrap=True)
     table.add_column("in force")
@@ -94,18 +73,25 @@ def _print(result: Clocks) -> None:
     console = Console()
     console.print(table)
     console.print(result.memory, highlight=False)
+    _print_models(console, result)
     for warning in result.warnings:
         console.print(f"[yellow]Note:[/yellow] {warning}", highlight=False)
 
 
-def _title(recipe: Recipe) -> str:
-    momentum = recipe.momentum_coefficient
-    parts = [
-        recipe.optimizer + (f" (momentum {momentum:g})" if momentum else ""),
-        f"{recipe.schedule} lr {recipe.lr:g}",
-        f"warm-up {recipe.warmup_epochs:g} epochs" if recipe.warmup_epochs else "",
-        f"b = {recipe.batch_size:,} of {recipe.train_size:,} images",
-        f"{recipe.updates:,} updates" if recipe.updates else f"{recipe.epochs:,} epochs",
-        f"{recipe.decay_law} weight decay {recipe.weight_decay:g}" if recipe.weight_decay else "",
-    ]
-    return ", ".join(filter(None, parts))
+def _print_models(console: Any, result: Clocks) -> None:
+    """What is left in the solvable models that have a law for the optimizer."""
+    from rich.table import Table
+
+    late = ", ".join(f"{100 * result.late_share[name]:.2g}% of {name}" for name in CLOCKS if getattr(result, name))
+    console.print(f"\nThe last tenth of the updates adds {late}.", highlight=False)
+    if not result.models:
+        return
+    console.print("\nLeft in solvable models at their default settings, see initmem-theory memory:")
+    table = Table(box=None, pad_edge=False, show_header=False)
+    table.add_column(no_wrap=True, style="dim")
+    table.add_column(no_wrap=True)
+    table.add_column(no_wrap=True, style="dim")
+    for model in result.models:
+        settings = ", ".join(f"{name} {value:g}" for name, value in model.settings.items())
+        table.add_row(model.model.name, f"{model.memory:.4g}", settings)
+    console.print(table)

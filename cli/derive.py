@@ -13,6 +13,12 @@ if TYPE_CHECKING:
 
 # Formulas longer than this fill the screen without being read.
 LONGEST = 600
+# Text of this many parts takes a second.
+UNWRITTEN = 100_000
+# Longer labels leave no room for what they label.
+WIDEST = 40
+# Simplification may take minutes where a formula has more parts.
+SIMPLE = 100
 
 
 def command(
@@ -151,7 +157,7 @@ def _print(result: "Derivation") -> None:
 
 
 def _facts(result: "Derivation") -> list[tuple[str, str]]:
-    import sympy as sp
+    from ..theory.backward_error.text import brief
 
     facts = []
     goal = result.objective
@@ -161,21 +167,22 @@ def _facts(result: "Derivation") -> list[tuple[str, str]]:
         facts.append(
             (
                 "noise",
-                f"covariance {_short(result.diffusion.applyfunc(sp.simplify).tolist())} per unit of time",
+                f"covariance {_short(result.diffusion.applyfunc(_simple).tolist())} per unit of time",
             )
         )
     if result.point:
-        here = ", ".join(f"{symbol} = {value}" for symbol, value in result.point.items())
+        here = ", ".join(f"{symbol} = {brief(value)}" for symbol, value in result.point.items())
+        name = f"at {here}" if len(here) <= WIDEST else "at the point"
         values = result.field_at
         if values is not None:
-            facts.append((f"at {here}", f"field = ({', '.join(f'{value:.10g}' for value in values)})"))
+            facts.append((name, f"field = ({', '.join(f'{value:.10g}' for value in values)})"))
         height = None if goal is None else result.evaluate(goal.expression)
         if height is not None:
-            facts.append((f"at {here}", f"objective = {height:.10g}"))
+            facts.append((name, f"objective = {height:.10g}"))
         if goal is None and result.optimizer.weights is not None:
             for n, value in enumerate(result.curl_at or []):
-                if not result.is_gradient[n]:
-                    facts.append((f"at {here}", f"curl of the lr^{n} term = {_curl(value)}"))
+                if result.is_gradient[n] is False:
+                    facts.append((name, f"curl of the lr^{n} term = {_curl(value)}"))
     for row in result.rates or []:
         rate = "none: no real flow" if row["rate"] is None else f"{row['rate']:.10g}"
         facts.append((f"curvature {row['curvature']:g}", f"exact rate, all orders: {rate}"))
@@ -185,14 +192,29 @@ def _facts(result: "Derivation") -> list[tuple[str, str]]:
     return facts
 
 
-def _curl(value: Any) -> str:
-    if isinstance(value, dict):
-        return ", ".join(f"{part:.6g} ({pair})" for pair, part in value.items() if part is not None)
-    return "not known" if value is None else f"{value:.10g}"
+def _curl(values: "dict[str, float | None]") -> str:
+    known = {pair: part for pair, part in values.items() if part is not None}
+    if len(values) == 1:
+        return "".join(f"{part:.10g}" for part in known.values()) or "not known"
+    return ", ".join(f"{part:.6g} ({pair})" for pair, part in known.items())
+
+
+def _simple(expression: Any) -> Any:
+    import sympy as sp
+
+    from ..theory.backward_error.parts import length
+
+    return sp.simplify(expression) if length(expression) <= SIMPLE else expression
 
 
 def _short(expression: Any) -> str:
-    text = str(expression)
+    from ..theory.backward_error.parts import length
+    from ..theory.backward_error.text import written
+
+    parts = 0 if isinstance(expression, list) else length(expression)
+    if parts > UNWRITTEN:
+        return f"{parts:,} names and operations, --json has all"
+    text = written(expression)
     return text if len(text) <= LONGEST else f"{text[:LONGEST]}… ({len(text):,} characters, --json has all)"
 
 

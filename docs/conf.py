@@ -9,6 +9,7 @@ from importlib.metadata import version as installed_version
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
+import model_pages
 import optimizer_pages
 
 HERE = Path(__file__).resolve().parent
@@ -85,11 +86,15 @@ for folder in PACKAGES:
 write(GENERATED / "cli.md", command_page())
 write(GENERATED / "static" / "formulas.css", FORMULAS)
 write(GENERATED / "optimizers.inc", optimizer_pages.overview())
+write(GENERATED / "validity.inc", model_pages.validity())
+write(GENERATED / "evidence.inc", model_pages.evidence())
 write(GENERATED / "works.inc", optimizer_pages.works(optimizer_pages.CITED) + "\n")
 
 # Experiments and examples take seconds each, so a page is made again only where a source has changed.
 mark = f"% made from {optimizer_pages.fingerprint()}\n\n"
-for name in optimizer_pages.NAMES:
-    path = GENERATED / "optimizers" / f"{name}.md"
-    if not path.exists() or not path.read_text("utf-8").startswith(mark):
-        write(path, mark + optimizer_pages.page(name))
+PAGES = {"optimizers": optimizer_pages, "models": model_pages}
+for folder, pages in PAGES.items():
+    for name in pages.NAMES:
+        path = GENERATED / folder / f"{name}.md"
+        if not path.exists() or not path.read_text("utf-8").startswith(mark):
+            write(path, mark + pages.page(name))

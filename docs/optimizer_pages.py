@@ -62,7 +62,7 @@ def fingerprint() -> str:
         *sorted(theory.rglob("*.py")),
         theory / "references.bib",
         Path(derive.__file__),
-        Path(__file__),
+        *sorted(Path(__file__).parent.glob("*_pages.py")),
     ]
     digest = hashlib.sha256(sympy.__version__.encode())
     for source in sources:

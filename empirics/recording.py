@@ -13,6 +13,7 @@ from .config import Cell
 from .data import Dataset
 from .evaluation import evaluate
 from .networks import ResNet9, kernels
+from .radial_clock import RadialClock, kernel_norms
 
 # Train accuracy from which a run counts as interpolating; the first such epoch is tau_interp.
 INTERPOLATION_ACCURACY = 0.995
@@ -26,8 +27,12 @@ class Outcome:
     ----------
     history : DataFrame
         A row an epoch: loss and accuracy of the epoch's training batches and on the validation set,
-        kernel norms (all together and by layer), running sums and clocks. It ends with the epoch
-        in which the run diverged.
+        kernel norms (all together and by layer), running sums and clocks. For every kernel also
+        ``initial_norm.<layer>``, the same in every row; ``gradient_norm.<layer>``, mean norm of the
+        epoch's minibatch gradients; and ``radial_clock.<layer>``, the running sum over updates of
+        (learning rate * gradient norm * kernel norm)^2, see :mod:`~initmem.empirics.radial_clock`;
+        runs recorded by older versions lack these three. It ends with the epoch in which the run
+        diverged.
     result : dict
         Scalars of the run; NaN or None where there is no value, and ``reason`` says why.
     """
@@ -58,7 +63,9 @@ class Recorder:
         self.layers = list(kernels(network))
         self.diverged = torch.zeros(members, dtype=torch.bool)
         self.rows: list[dict[str, Any]] = []
-        self.initial_norm = _total(self._norms())
+        self.initial_norms = kernel_norms(network)
+        self.initial_norm = _total(self.initial_norms)
+        self.radial_clock = RadialClock(network)
         self.best_loss = torch.full((members,), torch.inf)
         self.best_epoch = torch.zeros(members, dtype=torch.int64)
         self.best_state = {name: value.clone() for name, value in network.state_dict().items()}
@@ -75,7 +82,7 @@ class Recorder:
             Of the epoch's training batches.
         """
         validation_loss, validation_accuracy = evaluate(self.network, self.data.validation, self.members)
-        norms = self._norms()
+        norms = kernel_norms(self.network)
         self.diverged |= ~(loss.isfinite() & norms.sum(0).isfinite())
         improved = (validation_loss < self.best_loss) & ~self.diverged
         self.best_loss[improved] = validation_loss[improved]
@@ -92,7 +99,10 @@ class Recorder:
                 "validation_loss": validation_loss.numpy(),
                 "validation_accuracy": validation_accuracy.numpy(),
                 "kernel_norm": _total(norms).numpy(),
-                **{f"kernel_norm.{name}": norms[i].numpy() for i, name in enumerate(self.layers)},
+                **self._by_layer("kernel_norm", norms),
+                **self._by_layer("initial_norm", self.initial_norms),
+                **self._by_layer("gradient_norm", self.radial_clock.mean_gradient_norm()),
+                **self._by_layer("radial_clock", self.radial_clock.clock.clone()),
                 "sum_lr": sums[0],
                 "sum_lr_squared": sums[1],
                 **clock_values(self.cell.recipe, *sums),
@@ -109,11 +119,9 @@ class Recorder:
             for member in range(self.members)
         ]
 
-    @torch.no_grad()
-    def _norms(self) -> Tensor:
-        """Frobenius norm of every kernel, (layers, members)."""
-        weights = kernels(self.network).values()
-        return torch.stack([weight.flatten(1).norm(dim=1) for weight in weights])
+    def _by_layer(self, column: str, values: Tensor) -> dict[str, np.ndarray]:
+        """A column for every kernel, from (layers, members)."""
+        return {f"{column}.{layer}": values[i].numpy() for i, layer in enumerate(self.layers)}
 
     def _history(self, member: int) -> pd.DataFrame:
         columns = self.rows[0]

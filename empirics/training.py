@@ -58,6 +58,7 @@ def train(
             loss = losses(logits, labels)
             # The gradient of the sum is each member's own: no member enters another's loss.
             loss.sum().backward()
+            recorder.radial_clock.add(lr)
             for part in optimizer:
                 part.step()
             loss_sum += loss.detach() * batch.shape[1]

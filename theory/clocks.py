@@ -1,4 +1,4 @@
-r"""The clocks of a recipe: how much forgetting it has had the time to do.
+r"""The clocks of a recipe or a trace: how much forgetting it has had the time to do.
 
 =========  ==================================  =================================================
 clock      definition                          in force
@@ -13,22 +13,26 @@ and T_L2. The clocks are organizing principles, not theorems (Das et al., arXiv:
 """
 
 import math
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import asdict, dataclass, fields
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from . import verdict
+from .errors import InvalidInput
 from .recipe import Recipe
+from .trace import MAX_UPDATES, Trace
+from .verdict import CLOCKS
 
-CLOCKS = ("T_SGD", "T_L2", "T_adapt")
-
-# A He-normal weight of a 3x3 kernel over 128 channels: the yardstick for how far a weight must go.
-HE_WEIGHT = math.sqrt(2 / (3 * 3 * 128))
+if TYPE_CHECKING:
+    from .measured import Measured
+    from .models.memory import Prediction
 
 
 @dataclass(frozen=True)
 class Clocks:
-    r"""What a recipe accumulates.
+    r"""What a recipe or a trace accumulates.
 
     Attributes
     ----------
@@ -51,8 +55,10 @@ class Clocks:
         One plain sentence on what this means for the memory of the start.
     warnings : tuple of str
         What to know before these numbers are used.
-    recipe : Recipe
-        The recipe they belong to.
+    late_share : dict of str to float
+        For each clock the share of it that falls into the last tenth of the updates.
+    source : Recipe or Trace
+        What they belong to.
     """
 
     updates: int
@@ -68,22 +74,47 @@ class Clocks:
     reasons: dict[str, str]
     memory: str
     warnings: tuple[str, ...]
-    recipe: Recipe
+    late_share: dict[str, float]
+    source: Recipe | Trace
+
+    @cached_property
+    def models(self) -> tuple["Prediction", ...]:
+        """The solvable models whose laws hold for the optimizer, at their default settings.
+
+        Empty beyond 10,000,000 updates, which laws do not follow one by one.
+        """
+        from .models.memory import predictions
+
+        if self.updates > MAX_UPDATES:
+            return ()
+        return predictions(self.source)
+
+    @cached_property
+    def measured(self) -> dict[str, "Measured"]:
+        """For each layer of a trace of SGD with logged norms, its trajectory-weighted clock."""
+        from .measured import measured
+
+        return measured(self.source) if isinstance(self.source, Trace) else {}
 
     def to_dict(self) -> dict[str, Any]:
         """A dictionary of JSON types, numbers at full precision."""
-        recipe = self.recipe.model_dump(mode="json")
-        if self.recipe.updates is not None:
+        values = {f.name: getattr(self, f.name) for f in fields(self) if f.name != "source"}
+        values |= {"models": [model.to_dict() for model in self.models]}
+        values |= {"measured": {layer: asdict(clock) for layer, clock in self.measured.items()}}
+        if isinstance(self.source, Trace):
+            return values | {"trace": self.source.to_dict()}
+        recipe = self.source.model_dump(mode="json")
+        if self.source.updates is not None:
             recipe["epochs"] = None  # the length was given in updates, and the default would mislead
-        return asdict(self) | {"recipe": recipe}
+        return values | {"recipe": recipe}
 
 
-def clocks(recipe: Recipe) -> Clocks:
-    """All clocks of a recipe, which of them are in force, and what they say.
+def clocks(source: Recipe | Trace) -> Clocks:
+    """All clocks of a recipe or a trace, which of them are in force, and what they say.
 
     Parameters
     ----------
-    recipe : Recipe
+    source : Recipe or Trace
 
     Returns
     -------
@@ -97,27 +128,113 @@ def clocks(recipe: Recipe) -> Clocks:
     0.00073125
     >>> round(clocks(Recipe(epochs=5000)).T_SGD, 8)
     0.0121875
+
+    A run whose batch grew:
+
+    >>> trace = Trace(lr=np.full(4, 0.1), batch_size=np.array([1, 1, 2, 2]))
+    >>> round(clocks(trace).T_SGD, 12), round(clocks(Trace.of(Recipe())).T_SGD, 8)
+    (0.03, 0.00073125)
     """
-    schedule = recipe.learning_rate
-    sum_lr, sum_lr_squared = schedule.sum(1), schedule.sum(2)
-    values = clock_values(recipe, sum_lr, sum_lr_squared)
-    boost = recipe.rate_multiplier
-    reasons, in_force = _in_force(recipe)
-    survival = _decay_survival(recipe, values["T_L2"])
+    sums = totals(source)
+    values = {name: sums[name] for name in CLOCKS}
+    boost = source.rate_multiplier
+    reasons, in_force = verdict.in_force(source)
+    survival = verdict.decay_survival(source, values["T_L2"])
     return Clocks(
-        updates=recipe.total_updates,
-        sum_lr=sum_lr,
-        sum_lr_squared=sum_lr_squared,
+        updates=_updates(source),
+        sum_lr=sums["sum_lr"],
+        sum_lr_squared=sums["sum_lr_squared"],
         **values,
         T_SGD_plain=values["T_SGD"] / boost**2,
         T_L2_plain=values["T_L2"] / boost,
         decay_survival=survival,
         in_force=in_force,
         reasons=reasons,
-        memory=_memory(recipe, values, in_force, survival),
-        warnings=_warnings(recipe),
-        recipe=recipe,
+        memory=verdict.memory(values, in_force, survival),
+        warnings=verdict.warnings(source),
+        late_share=_late_share(source, values),
+        source=source,
     )
+
+
+def _updates(source: Recipe | Trace) -> int:
+    return source.total_updates if isinstance(source, Recipe) else source.updates
+
+
+def totals(source: Recipe | Trace, upto: int | None = None) -> dict[str, float]:
+    r"""The summed rates and the clocks.
+
+    Parameters
+    ----------
+    source : Recipe or Trace
+    upto : int, optional
+        Number of updates; all of them by default.
+
+    Returns
+    -------
+    dict
+        ``sum_lr``, ``sum_lr_squared`` and the names in :data:`CLOCKS`.
+
+    Examples
+    --------
+    >>> totals(Recipe(lr=0.5, updates=8, batch_size=2))["T_SGD"]
+    1.0
+    """
+    if isinstance(source, Recipe):
+        sums = source.learning_rate.sum(1, upto), source.learning_rate.sum(2, upto)
+        return {"sum_lr": sums[0], "sum_lr_squared": sums[1], **clock_values(source, *sums)}
+    lr, effective = source.lr[:upto], source.effective_lr[:upto]
+    return {
+        "sum_lr": math.fsum(lr),
+        "sum_lr_squared": math.fsum(lr**2),
+        "T_SGD": math.fsum(effective**2 / source.batch_size[:upto]),
+        "T_L2": math.fsum(source.decay[:upto]),
+        "T_adapt": math.fsum(lr),
+    }
+
+
+def _late_share(source: Recipe | Trace, values: dict[str, float]) -> dict[str, float]:
+    """How much of each clock the last tenth of the updates adds; 0 for a clock that stands still."""
+    updates = _updates(source)
+    early = totals(source, updates - -(-updates // 10)) if updates > 1 else dict.fromkeys(values, 0.0)
+    return {name: 1 - early[name] / total if total else 0.0 for name, total in values.items()}
+
+
+def segments(source: Recipe | Trace, parts: int = 10) -> dict[str, list[float]]:
+    """The share of each clock that falls into each of several equal parts of the training.
+
+    Parameters
+    ----------
+    source : Recipe or Trace
+    parts : int, default 10
+        At most as many as there are updates.
+
+    Returns
+    -------
+    dict of str to list of float, length `parts`
+        They sum to 1 for each clock, or are all 0 for one that stands still.
+
+    Raises
+    ------
+    InvalidInput
+        If there are fewer updates than parts.
+
+    Examples
+    --------
+    >>> shares = segments(Recipe(schedule="cosine", updates=1000), parts=2)
+    >>> [round(share, 3) for share in shares["T_SGD"]]
+    [0.924, 0.076]
+    """
+    updates = _updates(source)
+    if not 1 <= parts <= updates:
+        raise InvalidInput(f"parts = {parts} is not allowed for {updates} updates: give 1 to {updates}.")
+    ends = [updates * part // parts for part in range(1, parts + 1)]
+    running = [totals(source, end) for end in ends]
+    shares = {}
+    for name in CLOCKS:
+        values, total = np.array([0.0, *(sums[name] for sums in running)]), running[-1][name]
+        shares[name] = (np.diff(values) / total if total else np.zeros(parts)).tolist()
+    return shares
 
 
 def clock_values(recipe: Recipe, sum_lr: float, sum_lr_squared: float) -> dict[str, float]:
@@ -145,104 +262,3 @@ def clock_values(recipe: Recipe, sum_lr: float, sum_lr_squared: float) -> dict[s
         "T_L2": boost * recipe.weight_decay * sum_lr,
         "T_adapt": sum_lr,
     }
-
-
-def _in_force(recipe: Recipe) -> tuple[dict[str, str], tuple[str, ...]]:
-    """Why each clock governs this optimizer or not, and the names of those that do."""
-    sgd = recipe.optimizer == "sgd"
-    noisy = sgd and recipe.batch_size < recipe.train_size
-    reasons = {
-        "T_SGD": "SGD's minibatch noise acts as a regulariser of strength lr/b"
-        if noisy
-        else "the batch is the whole training set: there is no minibatch noise"
-        if sgd
-        else f"{recipe.optimizer} normalises its gradient: the update does not scale with it",
-        "T_L2": _why_decay(recipe),
-        "T_adapt": "SGD's step shrinks with the gradient, so summed rates do not bound the way"
-        if sgd
-        else f"{recipe.optimizer}'s updates have a fixed size: the way grows with the summed rates",
-    }
-    governs = {"T_SGD": noisy, "T_L2": recipe.decays_exponentially, "T_adapt": not sgd}
-    return reasons, tuple(name for name in CLOCKS if governs[name])
-
-
-def _why_decay(recipe: Recipe) -> str:
-    if recipe.weight_decay == 0:
-        return "no weight decay"
-    if recipe.optimizer == "adam":
-        return "Adam divides its L2 term by the gradient scale: fixed steps, no exponential law"
-    return f"{recipe.decay_law} decay shrinks every weight by a factor each update"
-
-
-def _decay_survival(recipe: Recipe, t_l2: float) -> float | None:
-    if not recipe.decays_exponentially:
-        return None if recipe.weight_decay else 1.0
-    if recipe.rate_multiplier > 1:
-        return math.exp(-t_l2)
-    decay = recipe.weight_decay
-    return math.exp(math.fsum(float(np.log1p(-decay * lr).sum()) for lr in recipe.learning_rate.blocks()))
-
-
-def _memory(
-    recipe: Recipe, values: dict[str, float], in_force: tuple[str, ...], survival: float | None
-) -> str:
-    """One sentence: the verdict of the strongest clock in force, with the number behind it."""
-    decay = ""
-    if "T_L2" in in_force and survival is not None:
-        decay = f"decay alone leaves {survival:.3g} of a weight that no gradient holds"
-        if survival < 0.05:
-            return f"The start should be forgotten: {decay}."
-    if "T_SGD" in in_force:
-        noise = math.log(2) / values["T_SGD"]
-        verdict = (
-            "The start should be remembered"
-            if noise > 10
-            else "Whether the start is remembered depends on the gradient noise"
-        )
-        clock = (
-            f"to halve it through T_SGD takes a mean squared residual of {noise:.3g}, and residuals "
-            f"begin near 1 and vanish as the data are fitted"
-        )
-    elif "T_adapt" in in_force:
-        ratio = values["T_adapt"] / HE_WEIGHT
-        verdict = (
-            "The start can be forgotten"
-            if ratio > 10
-            else "The start is partly remembered"
-            if ratio > 0.1
-            else "The start should be remembered"
-        )
-        clock = (
-            f"a weight can travel {values['T_adapt']:.3g} in all, {ratio:.3g} times a He-normal "
-            f"weight of a 3x3 kernel over 128 channels"
-        )
-    else:
-        verdict, clock = "The start should be remembered", "no clock of noise or of fixed steps is in force"
-    return f"{verdict}: {'; '.join(filter(None, (clock, decay)))}."
-
-
-def _warnings(recipe: Recipe) -> tuple[str, ...]:
-    notes = []
-    momentum, rate = recipe.momentum_coefficient, recipe.lr * recipe.weight_decay
-    if recipe.optimizer == "adam" and recipe.weight_decay:
-        notes.append(
-            "Adam with coupled L2 has no exponential clock: a weight without gradient moves by "
-            "about lr per update whatever weight_decay is; adamw has one."
-        )
-    if recipe.optimizer == "sgd" and 0 < (1 - math.sqrt(momentum)) ** 2 < rate:
-        notes.append(
-            f"lr * weight_decay = {rate:g} exceeds (1 - sqrt(momentum))^2 = "
-            f"{(1 - math.sqrt(momentum)) ** 2:.3g}: memory oscillates and fades no faster than "
-            f"momentum^(k/2), slower than T_L2 says."
-        )
-    if recipe.decays_exponentially and rate > 0.1:
-        notes.append(f"lr * weight_decay = {rate:g} is large: exp(-T_L2) overstates what decay leaves.")
-    rest = recipe.train_size % recipe.batch_size
-    if not recipe.drop_last and rest:
-        notes.append(f"The last batch of an epoch has {rest} images; T_SGD counts it as {recipe.batch_size}.")
-    if recipe.optimizer == "muon":
-        notes.append(
-            "The clocks are those of the kernels that Muon updates; norms, biases and the head "
-            f"follow AdamW at peak rate {recipe.auxiliary_rate:g} without decay."
-        )
-    return tuple(notes)

@@ -25,6 +25,7 @@ FUNCTIONS: dict[str, Callable[[Any], sp.Expr]] = {
     "softplus": lambda x: sp.log(1 + sp.exp(x)),
 }
 EXPONENTIAL = {"exp", "sinh", "cosh", "sigmoid", "softplus"}
+RECTIFIERS = {"max", "relu"}
 CONSTANTS: dict[str, sp.Expr] = {"pi": sp.pi, "E": sp.E}
 SIGNS: dict[type[ast.unaryop], Callable[[Any], Any]] = {ast.UAdd: operator.pos, ast.USub: operator.neg}
 OPERATORS: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
@@ -127,6 +128,10 @@ def _power(node: ast.BinOp, source: Source) -> Any:
 
 
 def _call(node: ast.Call, source: Source) -> Any:
+    if isinstance(node.func, ast.Name) and node.func.id.lower() in RECTIFIERS:
+        source.refuse(
+            node, f"calls {node.func.id}, which is not available: write (x + abs(x))/2 for max(x, 0)"
+        )
     if len(node.args) != 1 or node.keywords:
         source.refuse(node, "does not have one plain argument: a function takes exactly one")
     argument = _build(node.args[0], source)

@@ -1,6 +1,6 @@
 r"""What an optimizer does with a learning rate: its momentum, and on what its weight decay acts."""
 
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -11,9 +11,10 @@ DecayLaw = Literal["coupled", "decoupled"]
 class Method:
     """What a recipe and a trace have in common; both say which optimizer ran and with which momentum."""
 
-    optimizer: OptimizerName
-    momentum: float | None
-    weight_decay: Any
+    if TYPE_CHECKING:  # pydantic would make fields of these, in another order than the recipe's
+        optimizer: OptimizerName
+        momentum: float | None
+        weight_decay: Any
 
     @property
     def momentum_coefficient(self) -> float:

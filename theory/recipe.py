@@ -115,9 +115,9 @@ class Recipe(BaseModel, Method):
                 f"auxiliary_lr = {self.auxiliary_lr:g} was given for {self.optimizer}: only muon "
                 f"leaves tensors to a second optimizer."
             )
-        if self.decays_exponentially and self.lr * self.weight_decay >= 1:
+        if self.decays_exponentially and self.peak_decay >= 1:
             raise InvalidInput(
-                f"lr * weight_decay = {self.lr * self.weight_decay:g} would erase the weights in "
+                f"lr * weight_decay = {self.peak_decay:g} would erase the weights in "
                 f"one update: it must stay below 1, so lower lr = {self.lr:g} or "
                 f"weight_decay = {self.weight_decay:g}."
             )
@@ -148,6 +148,11 @@ class Recipe(BaseModel, Method):
     def auxiliary_rate(self) -> float:
         """Peak rate of the AdamW beside Muon."""
         return self.auxiliary_lr or 1e-3
+
+    @property
+    def peak_decay(self) -> float:
+        """The largest learning rate times the decay coefficient."""
+        return self.lr * self.weight_decay
 
     @property
     def learning_rate(self) -> Schedule:

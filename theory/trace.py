@@ -3,7 +3,7 @@ r"""What a run really did, update by update, and where they were logged the norm
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields
 from types import MappingProxyType
-from typing import Any, Self
+from typing import Any, Self, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -88,10 +88,25 @@ class Trace(Method):
             raise InvalidInput(
                 "gradient_norm and weight_norm name different layers: give both norms for every layer."
             )
+        known = get_args(OptimizerName)
+        if self.optimizer not in known:
+            raise InvalidInput(f"optimizer {self.optimizer!r} is unknown: choose one of {', '.join(known)}.")
+        if self.momentum is not None and not (0 <= self.momentum < 1 and self.optimizer in ("sgd", "muon")):
+            raise InvalidInput(
+                f"momentum = {self.momentum:g} is not allowed for {self.optimizer}: give a number from 0 to "
+                f"below 1, to sgd or muon."
+            )
+        if not np.isfinite(lr).all():
+            raise InvalidInput("lr has values that are not finite: give finite numbers.")
         if (lr < 0).any() or (self.weight_decay < 0).any() or (self.batch_size < 1).any():
             raise InvalidInput(
                 "a trace has a negative learning rate or weight decay, or a batch size below 1: give lr and "
                 "weight_decay from 0 and batch_size from 1."
+            )
+        if self.decays_exponentially and self.peak_decay >= 1:
+            raise InvalidInput(
+                f"lr * weight_decay reaches {self.peak_decay:g} and would erase the weights in one update: "
+                f"it must stay below 1."
             )
         if (self.batch_size > self.train_size).any():
             raise InvalidInput(
@@ -144,6 +159,22 @@ class Trace(Method):
     def decay(self) -> Array:
         r"""What decay takes of a weight in one update to leading order, the increments of T_L2."""
         return self.effective_lr * self.weight_decay
+
+    @property
+    def peak_decay(self) -> float:
+        """The largest product of learning rate and decay coefficient."""
+        return float((self.lr * self.weight_decay).max())
+
+    def to_dict(self) -> dict[str, Any]:
+        """What it is of, as JSON types, without the values of single updates."""
+        return {
+            "optimizer": self.optimizer,
+            "momentum": self.momentum,
+            "updates": self.updates,
+            "train_size": self.train_size,
+            "updates_per_epoch": self.updates_per_epoch,
+            "layers": sorted(self.weight_norm),
+        }
 
     def __getitem__(self, part: slice) -> Self:
         """The trace of some consecutive updates."""

@@ -41,7 +41,7 @@ def test_json_of_a_derivation(call) -> None:
     result = as_json(call, "gd", "--loss", EXAMPLE, "--order", "2", "--lr", "0.1", "--at", "x=1,y=1")
     assert (result["optimizer"], result["order"], result["variables"]) == ("gd", 2, ["x", "y"])
     assert result["is_gradient"] == [True, True, False]
-    assert result["curl_at"] == [0.0, 0.0, 0.75]
+    assert result["curl_at"] == [{"x,y": 0.0}, {"x,y": 0.0}, {"x,y": 0.75}]
     assert result["objective"] is None
     assert result["objective_at"] is None
     # By hand: g = (3, 1.5), H = ((3, 1), (1, 1)), T[g, g] = (9, 9).
@@ -227,6 +227,11 @@ def test_warnings_stand_beside_what_they_warn_of(call) -> None:
         (["gd", "--loss", "__import__('os').system('x')"], ["not allowed"]),
         (["gd", "--loss", "2x"], ["2*x"]),
         (["gd", "--loss", ""], ["empty"]),
+        (["gd", "--loss", "Max(x,0)"], ["not available", "(x + abs(x))/2"]),
+        (["gd", "--loss", "exp(exp(exp(exp(x))))", "--at", "x=3"], ["beyond exp(1e301) at x = 3"]),
+        (["gd", "--loss", "x**2", "--at", "x=99999999999999999999e300"], ["more than a double holds"]),
+        (["gd", "--loss", "(x**2+y**2+z**2+w**2+x*y*z*w)**5", "--order", "4"], ["too long", "lower --order"]),
+        (["gd", "--loss", "sin(x*y)+cos(x+y)", "--order", "11"], ["too long", "lower --order"]),
     ],
 )
 def test_bad_input_ends_with_one_sentence(call, arguments: list[str], words: list[str]) -> None:
@@ -237,6 +242,141 @@ def test_bad_input_ends_with_one_sentence(call, arguments: list[str], words: lis
     assert err.startswith("initmem-theory: ")
     assert err.endswith(".\n")
     assert all(word in err for word in words), err
+
+
+# What would take minutes, or for ever, if it were expanded or integrated without bounds.
+LONG = {
+    "tanh(x)**2 + exp(-x**2)": 3,
+    "(x+y+z+w)**12": 1,
+    "(x+y+z+w+1)**60": 1,
+    "((x+1)**64+1)**64": 2,
+    "sin(x) + cos(y)": 5,
+    "tanh(x)**2": 3,
+}
+
+
+@pytest.mark.parametrize("loss", LONG)
+def test_long_losses_have_an_objective(call, loss: str) -> None:
+    result = as_json(call, "gd", "--loss", loss, "--order", str(LONG[loss]), "--lr", "1e-3")
+    names = {v: sp.Symbol(v, real=True) for v in "xyzwt"}
+    at = {names[v]: sp.Rational(1, 7 + i) for i, v in enumerate(result["variables"])}
+    V = sp.sympify(result["objective"], locals=names)
+    for variable, text in zip(result["variables"], result["field"], strict=True):
+        # The derivative of an integral by its upper end is its integrand; the rest with 30 digits.
+        slope = sp.diff(V, names[variable]).subs(at).doit().evalf(30)
+        component = sp.sympify(text, locals=names).subs(at).evalf(30)
+        assert abs(slope + component) < 1e-20 * abs(component)
+
+
+def test_the_third_correction_of_adam(call) -> None:
+    status, out, _ = call("derive", "adam", "--loss", "sin(x*y) + x**2 + y**2", "--order", "3")
+    assert status == 0
+    assert "names and operations, --json has all" in " ".join(out.split())
+
+
+@pytest.mark.parametrize("loss", ["abs(x*y)", "abs(x)+y**2", "abs(x-y)*x", "abs(log(x)+y)*y", "abs(x)**3"])
+def test_kinks_leave_no_delta_function(call, loss: str) -> None:
+    at = "x=2" if "y" not in loss else "x=2,y=1"
+    options = ["--order", "3", "--lr", "0.01", "--at", at, "--json"]
+    status, out, err = call("derive", "gd", "--loss", loss, *options)
+    assert status == 0, err
+    assert not re.search("DiracDelta|Derivative", out)
+    assert json.loads(out)["field_at"] is not None
+
+
+def test_an_integral_with_a_kink_has_a_value(call) -> None:
+    options = ["--order", "2", "--lr", "1e-5", "--at", "x=60"]
+    result = as_json(call, "gd", "--loss", "abs(x-50)*x**2", *options)
+    x = sp.Symbol("x")
+    # With f = -L' the second correction is f^2 D^2 f/12 + f (D f)^2/3, a polynomial on either side of 50.
+    total = sp.Integer(0)
+    for sign, low, high in ((-1, 0, 50), (1, 50, 60)):
+        f = -sp.diff(sign * (x - 50) * x**2, x)
+        second = sp.diff(f, x, 2) * f**2 / 12 + sp.diff(f, x) ** 2 * f / 3
+        total += sp.integrate(sp.expand(second), (x, low, high))
+    slope = 60**2 + 2 * 60 * 10
+    expected = 10 * 60**2 + 1e-5 / 4 * slope**2 - 1e-10 * float(total)
+    assert result["objective_at"] == pytest.approx(expected, rel=1e-13)
+
+
+def test_what_cannot_be_decided_is_said(call) -> None:
+    loss = ["gd", "--loss", "sqrt(x**2-400) + y**2"]
+    assert as_json(call, *loss)["is_gradient"] == [True, None]
+    status, out, _ = call("derive", *loss)
+    assert status == 0
+    assert "could not be decided whether the terms of order lr^1 are a gradient" in " ".join(out.split())
+    result = as_json(call, *loss, "--lr", "0.1", "--at", "x=30,y=1")
+    assert result["is_gradient"] == [True, True]
+    # With r^2 = x^2 - 400 = 500 the slope is x/r and the curvature 1/r - x^2/r^3.
+    r = 500**0.5
+    first = -30 / r * (1 + 0.05 * (1 / r - 900 / r**3))
+    assert result["field_at"] == pytest.approx([first, -2.2], rel=1e-14)
+    assert result["objective_at"] == pytest.approx(r + 1 + 0.1 / 4 * (900 / 500 + 4), rel=1e-14)
+
+
+def test_the_curl_is_a_dictionary_in_any_dimension(call) -> None:
+    one = as_json(call, "gd", "--loss", "x**4", "--order", "2", "--at", "x=1")
+    assert one["curl_at"] == [{}, {}, {}]
+    three = as_json(call, "gd", "--loss", "x*y*z", "--order", "2", "--at", "x=1,y=2,z=3")
+    assert [sorted(curl) for curl in three["curl_at"]] == [["x,y", "x,z", "y,z"]] * 3
+    large = as_json(call, "gd", "--loss", EXAMPLE, "--order", "2", "--at", "x=1e20,y=1")
+    # A sixth of the commutator of H and M as in docs/modified_objectives.md.
+    g = (sp.Integer(3) * 10**20, sp.Integer(10) ** 40 / 2 + 1)
+    H, M = sp.Matrix([[3, 10**20], [10**20, 1]]), sp.Matrix([[g[1], g[0]], [g[0], 0]])
+    expected = float(((M * H - H * M) / 6)[1, 0])
+    assert large["curl_at"][2]["x,y"] == pytest.approx(expected, rel=1e-12)
+
+
+@pytest.mark.parametrize("at", ["x=1e100,y=1", ",".join(f"{v}=1" for v in "abcdefghijklmn")])
+def test_labels_leave_room_for_what_they_label(call, at: str) -> None:
+    loss = " + ".join(f"{part.partition('=')[0]}**2" for part in at.split(","))
+    status, out, err = call("derive", "gd", "--loss", loss, "--lr", "0.1", "--at", at)
+    assert status == 0, err
+    assert "field = (-2.2" in out
+    assert re.search(r"at (the point|x = 1e\+100, y = 1) +objective = ", out)
+
+
+def test_equal_curvatures_are_listed_once(call) -> None:
+    result = as_json(call, "gd", "--loss", "x**2 + y**2 + 3*z**2", "--lr", "0.1")
+    assert [row["curvature"] for row in result["rates"]] == pytest.approx([2, 6])
+
+
+def test_tiny_learning_rates_have_a_rate(call) -> None:
+    result = as_json(call, "gd", "--loss", "x**2", "--lr", "1e-300", "--at", "x=1")
+    assert result["rates"] == [{"curvature": 2.0, "rate": 2.0}]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["sign", "--loss", "x**2", "--at", "x=1"], "the validity at the point needs a value for lr, beta."),
+        (["lion", "--loss", "x**2", "--at", "x=1", "--lr", "0.1"], "needs a value for beta1, beta2."),
+        (["sgd", "--loss", "x**2"], "entries of the covariance of the examples' gradients"),
+        (["gd", "--loss", "E*x**2"], "E in the loss is Euler's number"),
+        (["gd", "--loss", "x^2 + 2*E"], "E in the loss is Euler's number"),
+        (["adam", "--loss", "x**2"], "in one variable any field descends its integral"),
+    ],
+)
+def test_notes(call, arguments: list[str], words: str) -> None:
+    assert any(words in warning for warning in as_json(call, *arguments)["warnings"])
+
+
+def test_no_note_on_what_is_no_name(call) -> None:
+    assert as_json(call, "gd", "--loss", "1E2*x**2 + 2.E1*E1 + e")["warnings"] == []
+
+
+@pytest.mark.parametrize("name", ["gd", "heavy-ball", "nesterov"])
+def test_weight_decay_stands_in_the_statements(name: str) -> None:
+    assert r"\lambda\theta" in named(name).update
+    assert r"\lambda\theta" in named(name).twin
+
+
+def test_wrong_options_are_usage_errors(call) -> None:
+    for arguments in (["gd", "--order", "1.5"], []):
+        status, _, err = call("derive", *arguments)
+        assert status == 2
+        assert "Traceback" not in err
+        assert "Usage" in err
 
 
 def test_cite_prints_each_source_once(call) -> None:

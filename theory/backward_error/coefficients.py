@@ -99,7 +99,7 @@ def coefficients(weights: sp.Expr, order: int) -> dict[Tree, sp.Expr]:
     >>> sp.factor(coefficients(lag.geometric(beta), 2)[((),)])
     (beta + 1)/(2*(beta - 1)**3)
     """
-    if weights == lag.NOW:
+    if lag.memoryless(weights):
         exact = euler_coefficients(order)
         return {tree: sp.Rational(c.numerator, c.denominator) for tree, c in exact.items()}
     rooted_trees(order)

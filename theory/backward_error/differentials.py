@@ -5,16 +5,21 @@ of the field applied to those of the children,
 :math:`F(\tau) = f^{(m)}\bigl(F(\tau_1), \dots, F(\tau_m)\bigr)` and :math:`F(\bullet) = f`.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from math import comb, lcm, prod
 from typing import Any
 
 import sympy as sp
-from sympy.polys.rings import ring
+from sympy.polys.rings import PolyElement, ring
 
 from .derivative import derivative
-from .trees import Tree
+from .effort import Effort
+from .trees import Tree, size
 
 Index = tuple[int, ...]
+
+# Powers that could have more terms stay as they are written.
+MOST_TERMS = 300
 
 
 class ElementaryDifferentials:
@@ -27,9 +32,15 @@ class ElementaryDifferentials:
     Parameters
     ----------
     field : sequence of Expr, length d
-        Components of f. Where all are polynomials with rational coefficients the arithmetic is done
-        in the ring of polynomials, which is faster and leaves results expanded.
+        Components of f. Where all are polynomials with rational coefficients, and not too long, the
+        arithmetic is done in the ring of polynomials with integer coefficients, which is faster and
+        leaves results expanded.
     variables : sequence of Symbol, length d
+
+    Raises
+    ------
+    InvalidInput
+        By either method, where the formulas become too long.
 
     Examples
     --------
@@ -40,8 +51,11 @@ class ElementaryDifferentials:
 
     def __init__(self, field: Sequence[sp.Expr], variables: Sequence[sp.Symbol]) -> None:
         self.dimension = len(variables)
-        components, self._generators = _in_ring(field, variables)
-        self._in_ring = self._generators != list(variables)
+        exact = _in_ring(field, variables)
+        self._in_ring = exact is not None
+        # The ring has integers only: what it holds of a tree is a power of the denominator too large.
+        components, self._generators, self._denominator = exact or (list(field), list(variables), 1)
+        self._effort = Effort()
         origin = (0,) * self.dimension
         self._partials: list[dict[Index, Any]] = [{origin: component} for component in components]
         self._values: dict[Tree, tuple[Any, ...]] = {}
@@ -58,49 +72,75 @@ class ElementaryDifferentials:
         -------
         tuple of Expr, length d
         """
-        return tuple(_expression(component) for component in self._value(tree))
+        divisor = self._denominator ** size(tree)
+        return tuple(_expression(component, divisor) for component in self._value(tree))
 
-    def combine(self, coefficients: dict[Tree, sp.Expr]) -> tuple[sp.Expr, ...]:
+    def combine(self, coefficients: Mapping[Tree, sp.Expr]) -> tuple[sp.Expr, ...]:
         """The field that is the given linear combination of elementary differentials.
 
         Parameters
         ----------
-        coefficients : dict of Tree to Expr
+        coefficients : mapping of Tree to Expr
 
         Returns
         -------
         tuple of Expr, length d
         """
-        exact = all(coefficient.is_Rational for coefficient in coefficients.values())
-        total: list[Any] = [0] * self.dimension
-        for tree, coefficient in coefficients.items():
-            if coefficient != 0:
-                # Rational sums stay in the ring; symbols in a coefficient lead out of it.
-                scale = sp.QQ(coefficient.p, coefficient.q) if exact and self._in_ring else coefficient
-                value = self._value(tree) if exact else self(tree)
-                total = [t + scale * c for t, c in zip(total, value, strict=True)]
-        return tuple(_expression(component) for component in total)
+        scales = {tree: scale for tree, scale in coefficients.items() if scale != 0}
+        if self._in_ring and all(scale.is_Rational for scale in scales.values()):
+            return self._combined(scales)
+        # Symbols in a coefficient lead out of the ring.
+        values = [[scale * component for component in self(tree)] for tree, scale in scales.items()]
+        return tuple(sp.Add(*(value[i] for value in values)) for i in range(self.dimension))
+
+    def _combined(self, scales: Mapping[Tree, sp.Rational]) -> tuple[sp.Expr, ...]:
+        """The same in the ring, where trees that differ in one child are added before they are multiplied."""
+        divisor = lcm(*(int(scale.q) * self._denominator ** size(tree) for tree, scale in scales.items()))
+        form: dict[Index, Any] = {}
+        last: dict[tuple[Tree, ...], list[Any]] = {}
+        for tree, scale in scales.items():
+            factor = int(scale.p) * (divisor // (int(scale.q) * self._denominator ** size(tree)))
+            if not tree:
+                form = {(0,) * self.dimension: factor}
+                continue
+            total = last.get(tree[:-1], [0] * self.dimension)
+            last[tree[:-1]] = [t + factor * c for t, c in zip(total, self._value(tree[-1]), strict=True)]
+        for others, vector in last.items():
+            for index, coefficient in self._times(self._form(others), vector).items():
+                form[index] = form.get(index, 0) + coefficient
+        return tuple(_expression(self._contracted(form, i), divisor) for i in range(self.dimension))
 
     def _value(self, tree: Tree) -> tuple[Any, ...]:
         if tree not in self._values:
             form = self._form(tree)
-            self._values[tree] = tuple(
-                sum(c * self._partial(i, index) for index, c in form.items()) for i in range(self.dimension)
-            )
+            self._values[tree] = tuple(self._contracted(form, i) for i in range(self.dimension))
         return self._values[tree]
+
+    def _contracted(self, form: dict[Index, Any], component: int) -> Any:
+        return sum(self._product(c, self._partial(component, index)) for index, c in form.items())
 
     def _form(self, forest: tuple[Tree, ...]) -> dict[Index, Any]:
         """The product of the linear forms of the trees, as multi-index to coefficient."""
         if forest not in self._forms:
-            product: dict[Index, Any] = {}
-            last = self._value(forest[-1])
-            for index, coefficient in self._form(forest[:-1]).items():
-                for i, component in enumerate(last):
-                    if component != 0:
-                        raised = _raise(index, i)
-                        product[raised] = product.get(raised, 0) + coefficient * component
-            self._forms[forest] = product
+            self._forms[forest] = self._times(self._form(forest[:-1]), self._value(forest[-1]))
         return self._forms[forest]
+
+    def _times(self, form: dict[Index, Any], vector: Sequence[Any]) -> dict[Index, Any]:
+        product: dict[Index, Any] = {}
+        for index, coefficient in form.items():
+            for i, component in enumerate(vector):
+                if component != 0:
+                    raised = _raise(index, i)
+                    product[raised] = product.get(raised, 0) + self._product(coefficient, component)
+        return product
+
+    def _product(self, left: Any, right: Any) -> Any:
+        if self._in_ring:
+            self._effort.spend(_terms(left) * _terms(right) * self.dimension)
+            return left * right
+        product = left * right
+        self._effort.look_at(product)
+        return product
 
     def _partial(self, component: int, index: Index) -> Any:
         known = self._partials[component]
@@ -112,21 +152,54 @@ class ElementaryDifferentials:
         return known[index]
 
 
+def most_terms(expression: sp.Expr) -> int:
+    """A bound on the number of terms of a polynomial when it is expanded.
+
+    Examples
+    --------
+    >>> x, y = sp.symbols("x y")
+    >>> most_terms((x + y + 1) ** 3 * x + y)
+    11
+    """
+    if isinstance(expression, sp.Add):
+        return sum(map(most_terms, expression.args))
+    if isinstance(expression, sp.Mul):
+        return prod(map(most_terms, expression.args))
+    if isinstance(expression, sp.Pow) and expression.exp.is_Integer and expression.exp > 0:
+        terms, n = most_terms(expression.base), int(expression.exp)
+        return comb(terms + n - 1, n)
+    return 1
+
+
 def _raise(index: Index, axis: int, by: int = 1) -> Index:
     return (*index[:axis], index[axis] + by, *index[axis + 1 :])
 
 
-def _in_ring(field: Sequence[sp.Expr], variables: Sequence[sp.Symbol]) -> tuple[list[Any], list[Any]]:
-    """The components as polynomials over the rationals if they are that, else as they came."""
+def _in_ring(
+    field: Sequence[sp.Expr], variables: Sequence[sp.Symbol]
+) -> tuple[list[PolyElement], list[PolyElement], int] | None:
+    """Integer polynomials, their variables, and their common divisor; None if the field is no such."""
+    if max(map(most_terms, field)) > MOST_TERMS:
+        return None
     symbols = set(variables).union(*(component.free_symbols for component in field))
     generators = [*variables, *sorted(symbols - set(variables), key=str)]
-    polynomials, *_ = ring(generators, sp.QQ)
+    rational, *_ = ring(generators, sp.QQ)
+    whole, *gens = ring(generators, sp.ZZ)
     try:
-        exact = [polynomials.from_expr(component) for component in field]
+        exact = [rational.from_expr(component) for component in field]
     except ValueError:  # not a polynomial, or with coefficients such as sqrt(2)
-        return list(field), list(variables)
-    return exact, list(polynomials.gens[: len(variables)])
+        return None
+    divisor = lcm(*(int(c.denominator) for polynomial in exact for c in polynomial.values()))
+    scaled = [(polynomial * divisor).set_ring(whole) for polynomial in exact]
+    return scaled, gens[: len(variables)], divisor
 
 
-def _expression(component: Any) -> sp.Expr:
-    return component.as_expr() if hasattr(component, "as_expr") else sp.sympify(component)
+def _terms(component: Any) -> int:
+    return len(component) if isinstance(component, PolyElement) else 1
+
+
+def _expression(component: Any, divisor: int) -> sp.Expr:
+    if not isinstance(component, PolyElement):
+        return sp.sympify(component) / divisor
+    rational = component.ring.clone(domain=sp.QQ)
+    return (component.set_ring(rational) * sp.QQ(1, divisor)).as_expr()

@@ -4,11 +4,16 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
+import mpmath as mp
 import numpy as np
 import sympy as sp
 
 from ..errors import InvalidInput, WorkFailed
+from .parts import symbols_of
+from .text import brief, short
+from .values import numerical
 
 Vector = tuple[sp.Expr, ...]
 
@@ -118,7 +123,7 @@ class ModifiedField:
 
 
 def number(expression: sp.Expr, point: Mapping[sp.Symbol, sp.Expr]) -> float:
-    """The value of an expression at a point, computed with 30 digits and rounded to double.
+    """The value of an expression at a point, computed with 20 digits or more and rounded to double.
 
     Parameters
     ----------
@@ -140,35 +145,46 @@ def number(expression: sp.Expr, point: Mapping[sp.Symbol, sp.Expr]) -> float:
     >>> number(sp.sqrt(x), {x: sp.Integer(2)})
     1.4142135623730951
     """
-    missing = sorted(str(symbol) for symbol in expression.free_symbols - set(point))
+    symbols = symbols_of(expression)
+    missing = [str(symbol) for symbol in symbols if symbol not in point]
     if missing:
         raise InvalidInput(
             f"{', '.join(missing)} has no value: give one for each symbol of {short(expression)}."
         )
-    value = expression.subs(point).evalf(30)
-    if not value.is_number or value.is_real is False or not value.is_finite:
-        where = ", ".join(
-            f"{symbol} = {point[symbol]}" for symbol in sorted(expression.free_symbols, key=str)
-        )
+    where = ", ".join(f"{symbol} = {brief(point[symbol])}" for symbol in symbols)
+    try:
+        value = _settled(expression, point)
+    except OverflowError:
+        raise InvalidInput(
+            f"{short(expression)} leads to numbers beyond exp(1e301) at {where}, more than can be computed: "
+            f"choose a smaller point or smaller constants."
+        ) from None
+    except (ArithmeticError, ValueError, TypeError):
+        value = mp.nan
+    if isinstance(value, mp.mpc) or not mp.isfinite(value):
         raise InvalidInput(
             f"{short(expression)} is not a finite real number at {where}: choose a point where the loss is "
             f"smooth."
         )
     if not math.isfinite(float(value)):
         raise InvalidInput(
-            f"{short(expression)} is {sp.N(value, 3)}, more than a double holds: choose a smaller point or "
-            f"smaller constants."
+            f"{short(expression)} is {mp.nstr(value, 3)}, more than a double holds: choose a smaller point "
+            f"or smaller constants."
         )
     return float(value)
 
 
-def short(expression: sp.Expr, width: int = 60) -> str:
-    """The expression as text, cut where it is long.
-
-    Examples
-    --------
-    >>> short(sp.Symbol("x") ** 2)
-    'x**2'
-    """
-    text = str(expression)
-    return text if len(text) <= width else f"{text[: width - 1]}…"
+def _settled(expression: sp.Expr, point: Mapping[sp.Symbol, sp.Expr]) -> Any:
+    """The value with as many digits as it takes until twenty of them stay."""
+    before = None
+    for digits in (40, 80, 160, 320, 640):
+        with mp.workdps(digits):
+            value = numerical([expression], point)[0]
+            if isinstance(value, mp.mpc) and abs(value.imag) <= abs(value.real) * mp.mpf(10) ** (10 - digits):
+                value = value.real
+            if not mp.isfinite(value) or expression.has(sp.Integral):
+                return value
+            if before is not None and value != 0 and abs(value - before) <= abs(value) * mp.mpf(10) ** -20:
+                return value
+            before = value
+    return mp.mpf(0)  # what is left of a difference of equal numbers

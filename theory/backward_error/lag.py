@@ -16,6 +16,17 @@ Z = sp.Symbol("z")
 NOW = sp.Integer(1)
 
 
+def memoryless(weights: sp.Expr) -> bool:
+    """Whether only the present counts.
+
+    Examples
+    --------
+    >>> memoryless(NOW), memoryless(average(sp.Rational(1, 2)))
+    (True, False)
+    """
+    return weights == NOW
+
+
 def geometric(beta: sp.Expr) -> sp.Expr:
     r"""Weights :math:`w_j = \beta^j`: the buffer of heavy-ball momentum.
 

@@ -21,6 +21,7 @@ from typing import NamedTuple
 import sympy as sp
 
 from .derivative import derivative
+from .effort import Effort
 from .lag import moments
 
 Series = list[sp.Expr]  # coefficients of lr^0, lr^1, ...
@@ -60,6 +61,11 @@ def match(
     tuple of tuple of Expr
         :math:`F_0, \dots, F_n`, each with d components.
 
+    Raises
+    ------
+    InvalidInput
+        Where the formulas become too long.
+
     Examples
     --------
     Gradient descent on :math:`\theta^2/2`, whose exact rate is :math:`-\ln(1-\eta)/\eta`:
@@ -72,8 +78,9 @@ def match(
     field: list[Series] = [[] for _ in variables]
     velocity = dict(zip(variables, field, strict=True))
     velocity |= {symbol: [speed] for symbol, speed in (motion or {}).items()}
-    flows = [_lie_derivatives(component, velocity) for component in field]
-    remembered = [_lie_derivatives([memory.quantity], velocity) for memory in memories]
+    effort = Effort()
+    flows = [_lie_derivatives(component, velocity, effort) for component in field]
+    remembered = [_lie_derivatives([memory.quantity], velocity, effort) for memory in memories]
     weights = [moments(memory.weights, order + 1) for memory in memories]
     placeholders = [
         [sp.Dummy(f"Q{i}_{n}", real=True) for n in range(order + 1)] for i in range(len(memories))
@@ -86,12 +93,15 @@ def match(
         for component, flow, expression in zip(field, flows, inside, strict=True):
             moved = _sum(flow(k, n - k) / factorial(k + 1) for k in range(1, n + 1))
             component.append(expression.xreplace(known) - moved)
+            effort.look_at(component[-1])
         if n < order:
             inside = [_taylor_step(expression, placeholders, n) for expression in inside]
     return tuple(zip(*field, strict=True))
 
 
-def _lie_derivatives(series: Series, velocity: Mapping[sp.Symbol, Series]) -> Callable[[int, int], sp.Expr]:
+def _lie_derivatives(
+    series: Series, velocity: Mapping[sp.Symbol, Series], effort: Effort
+) -> Callable[[int, int], sp.Expr]:
     r"""The coefficient of :math:`\eta^j` in :math:`D^k` of a series; zero beyond what a series holds.
 
     The velocity may still grow while this is used: a coefficient is asked for when it is known.
@@ -101,11 +111,12 @@ def _lie_derivatives(series: Series, velocity: Mapping[sp.Symbol, Series]) -> Ca
     def coefficient(k: int, j: int) -> sp.Expr:
         if k == 0:
             return series[j] if j < len(series) else sp.Integer(0)
-        return _sum(
-            speed[m] * derivative(coefficient(k - 1, j - m), symbol)
-            for symbol, speed in velocity.items()
-            for m in range(min(j + 1, len(speed)))
-        )
+        terms = []
+        for symbol, speed in velocity.items():
+            for m in range(min(j + 1, len(speed))):
+                terms.append(speed[m] * derivative(coefficient(k - 1, j - m), symbol))
+                effort.look_at(terms[-1])
+        return _sum(terms)
 
     return coefficient
 

@@ -5,27 +5,24 @@ contains the commutator of the Hessian with the third derivative. So a modified 
 only where the curl vanishes and the gradient of what was found gives the field back.
 """
 
-import random
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 
 import mpmath as mp
 import sympy as sp
-from sympy.core.function import AppliedUndef
-from sympy.integrals.manualintegrate import manualintegrate
-from sympy.integrals.rationaltools import ratint
 
+from .antiderivative import MOST_TERMS, antiderivative, unevaluated
 from .derivative import derivative
+from .differentials import most_terms
+from .modular import is_rational, modular
+from .parts import has_unknown, symbols_of
+from .vanishing import DIGITS, Point, everywhere, negligible, real_values, residues, vanishes
 
 Vector = Sequence[sp.Expr]
-
-# Enough for an identity of analytic functions to be accepted: a function that is not zero is zero
-# at a random point with probability zero.
-_POINTS, _DIGITS = 10, 40
-_TRIES = 200
+Pair = tuple[sp.Symbol, sp.Symbol]
 
 
-def curl(field: Vector, variables: Sequence[sp.Symbol]) -> dict[tuple[sp.Symbol, sp.Symbol], sp.Expr]:
+def curl(field: Vector, variables: Sequence[sp.Symbol]) -> dict[Pair, sp.Expr]:
     r"""The antisymmetric part of the derivative, :math:`\partial_a F_b - \partial_b F_a` for a before b.
 
     Parameters
@@ -52,58 +49,22 @@ def curl(field: Vector, variables: Sequence[sp.Symbol]) -> dict[tuple[sp.Symbol,
     }
 
 
-def vanishes(expression: sp.Expr) -> bool:
-    """Whether an expression is zero for all values of its symbols.
-
-    Polynomials are expanded, which decides. Anything else is evaluated at random points with 40
-    digits; where no point lies in the domain, it counts as not zero.
-
-    Examples
-    --------
-    >>> x = sp.Symbol("x", real=True)
-    >>> vanishes(sp.sin(x) ** 2 + sp.cos(x) ** 2 - 1), vanishes(sp.sin(x) - x)
-    (True, False)
-    """
-    unknown = expression.atoms(AppliedUndef, sp.Derivative)
-    expression = expression.xreplace({function: sp.Dummy(real=True) for function in unknown})
-    if expression.is_polynomial():
-        return sp.expand(expression) == 0
-    seen = 0
-    for point in _random_points(expression.free_symbols):
-        terms = [term.subs(point).evalf(_DIGITS) for term in sp.Add.make_args(expression)]
-        if not all(term.is_number and term.is_finite and term.is_real for term in terms):
-            continue
-        # Rounding scales with the largest term and the sum is exact far below it.
-        largest = max(abs(term) for term in terms)
-        if abs(sp.Add(*terms)) > largest * sp.Float(10) ** (-_DIGITS // 2):
-            return False
-        seen += 1
-        if seen == _POINTS:
-            return True
-    return False
-
-
-def _random_points(symbols: Iterable[sp.Symbol]) -> Iterator[dict[sp.Symbol, sp.Expr]]:
-    """Points of both signs, from a tenth to ten, so that kinks and domains on either side are met.
-
-    Symbols that cannot be negative, such as a learning rate, lie between 0 and 1.
-    """
-    draw, names = random.Random(2605), sorted(symbols, key=str)
-    for tries in range(_TRIES):
-        # In many dimensions a domain such as that of logarithms is found on the positive side only.
-        signs = (1, -1) if tries % 2 else (1,)
-        yield {
-            symbol: sp.Rational(draw.randrange(1, 1000), 1000)
-            if symbol.is_nonnegative
-            else draw.choice(signs) * sp.Rational(round(1000 * 10 ** draw.uniform(-1, 1)), 1000)
-            for symbol in names
-        }
-
-
-def is_gradient(field: Vector, variables: Sequence[sp.Symbol]) -> bool:
+def is_gradient(field: Vector, variables: Sequence[sp.Symbol], near: Point | None = None) -> bool | None:
     """Whether the curl of a field vanishes identically.
 
-    Decided by expanding for polynomials, else from the numerical curl at random points.
+    Decided modulo a prime for quotients of polynomials, else from the numerical curl at random points.
+
+    Parameters
+    ----------
+    field : sequence of Expr, length d
+    variables : sequence of Symbol, length d
+    near : mapping of Symbol to number, optional
+        A point of the domain, for some or all of the symbols.
+
+    Returns
+    -------
+    bool or None
+        None where no point that was tried lies in the domain.
 
     Examples
     --------
@@ -115,31 +76,28 @@ def is_gradient(field: Vector, variables: Sequence[sp.Symbol]) -> bool:
     """
     if len(variables) == 1:
         return True
-    if symbolic(field):
-        return all(vanishes(part) for part in curl(field, variables).values())
-    symbols = sorted(set(variables).union(*(component.free_symbols for component in field)), key=str)
+    if has_unknown(*field):
+        answers = [vanishes(part, near) for part in curl(field, variables).values()]
+        return False if False in answers else None if None in answers else True
+    symbols = symbols_of(*variables, *field)
+    if is_rational(field):
+        jacobian = modular(field, residues(symbols), variables)
+        if jacobian is None:
+            return None
+        d = len(variables)
+        return all(jacobian[i][j + 1] == jacobian[j][i + 1] for i in range(d) for j in range(i))
     curl_of = numerical_curl(field, variables, symbols)
-    seen = 0
-    for point in _random_points(symbols):
-        parts = curl_of(point)
-        if parts is None:
-            continue
-        if any(abs(part) > scale * mp.mpf(10) ** (-_DIGITS // 2) for part, scale in parts.values()):
-            return False
-        seen += 1
-        if seen == _POINTS:
-            return True
-    return False
 
+    def curl_free(point: Point) -> bool | None:
+        found = curl_of(point)
+        return None if found is None else all(negligible(part, scale) for part, scale in found.values())
 
-def symbolic(field: Vector) -> bool:
-    """Whether the curl is best taken by formulas: of polynomials, and of functions that are not known."""
-    return all(component.is_polynomial() for component in field) or sp.Tuple(*field).has(AppliedUndef)
+    return everywhere(curl_free, symbols, near)
 
 
 def numerical_curl(
     field: Vector, variables: Sequence[sp.Symbol], symbols: Sequence[sp.Symbol]
-) -> Callable[[Mapping[sp.Symbol, sp.Expr]], dict[tuple[sp.Symbol, sp.Symbol], tuple[mp.mpf, mp.mpf]] | None]:
+) -> Callable[[Mapping[sp.Symbol, sp.Expr]], dict[Pair, tuple[mp.mpf, mp.mpf]] | None]:
     """A function of a point that gives the curl there to 20 digits, for fields too long to differentiate.
 
     Parameters
@@ -162,27 +120,21 @@ def numerical_curl(
     >>> float(parts[x, y][0])
     2.0
     """
-    compiled = sp.lambdify(symbols, list(field), modules="mpmath", cse=True)
 
-    def at(
-        point: Mapping[sp.Symbol, sp.Expr],
-    ) -> dict[tuple[sp.Symbol, sp.Symbol], tuple[mp.mpf, mp.mpf]] | None:
-        with mp.workdps(2 * _DIGITS):
-            values = [mp.mpf(int(v.p)) / int(v.q) for v in (sp.Rational(point[symbol]) for symbol in symbols)]
-            step = mp.mpf(10) ** (-_DIGITS // 2)  # the error of a central difference is its square
+    def at(point: Mapping[sp.Symbol, sp.Expr]) -> dict[Pair, tuple[mp.mpf, mp.mpf]] | None:
+        with mp.workdps(2 * DIGITS):
             columns = []
             for variable in variables:
-                k = symbols.index(variable)
-                try:
-                    up = compiled(*values[:k], values[k] + step, *values[k + 1 :])
-                    down = compiled(*values[:k], values[k] - step, *values[k + 1 :])
-                except (ZeroDivisionError, ValueError):
+                # The error of a central difference is the square of its step.
+                step = (abs(sp.Rational(point[variable])) or 1) / sp.Integer(10) ** (DIGITS // 2)
+                ends = [
+                    real_values(field, {s: point[s] for s in symbols} | {variable: point[variable] + move})
+                    for move in (step, -step)
+                ]
+                if None in ends:
                     return None
-                columns.append([(a - b) / (2 * step) for a, b in zip(up, down, strict=True)])
-            if any(
-                isinstance(entry, mp.mpc) or not mp.isfinite(entry) for column in columns for entry in column
-            ):
-                return None
+                width = 2 * mp.mpf(int(step.p)) / int(step.q)
+                columns.append([(a - b) / width for a, b in zip(*ends, strict=True)])
             return {
                 (a, b): (columns[i][j] - columns[j][i], abs(columns[i][j]) + abs(columns[j][i]))
                 for i, a in enumerate(variables)
@@ -194,7 +146,10 @@ def numerical_curl(
 
 
 def potential(
-    field: Vector, variables: Sequence[sp.Symbol], candidates: Iterable[sp.Expr] = ()
+    field: Vector,
+    variables: Sequence[sp.Symbol],
+    candidates: Iterable[sp.Expr] = (),
+    near: Point | None = None,
 ) -> sp.Expr | None:
     r"""A function V with :math:`F = -\nabla V`, or None where there is none or none was found.
 
@@ -206,6 +161,8 @@ def potential(
     variables : sequence of Symbol, length d
     candidates : iterable of Expr
         Functions to try before integrating.
+    near : mapping of Symbol to number, optional
+        A point of the domain, for some or all of the symbols.
 
     Returns
     -------
@@ -220,52 +177,32 @@ def potential(
     >>> potential([-y, x], [x, y]) is None
     True
     """
-    if not is_gradient(field, variables):
+    if not is_gradient(field, variables, near):
         return None
     for V in chain(candidates, _integrals(field, variables)):
-        if all(vanishes(c + derivative(V, v)) for c, v in zip(field, variables, strict=True)):
+        if all(vanishes(c + derivative(V, v), near) for c, v in zip(field, variables, strict=True)):
             return V
-    return None
+    # The derivative of an integral by its upper end needs no comparison.
+    return -unevaluated(field[0], variables[0], near) if len(variables) == 1 else None
 
 
 def _integrals(field: Vector, variables: Sequence[sp.Symbol]) -> Iterator[sp.Expr]:
     """Integrate along one variable after another what the gradient so far does not give."""
     V: sp.Expr = sp.Integer(0)
-    for component, variable in zip(field, variables, strict=True):
-        integral = _antiderivative(component + derivative(V, variable), variable)
-        if integral is None and len(variables) == 1:
-            integral = _unevaluated(component, variable)
+    for i, (component, variable) in enumerate(zip(field, variables, strict=True)):
+        rest = component + derivative(V, variable)
+        integral = antiderivative(_without(rest, variables[:i]), variable)
         if integral is None:
             return
         V -= integral
-    yield sp.expand(V) if V.is_polynomial(*variables) else V
+    yield sp.expand(V) if V.is_polynomial(*variables) and most_terms(V) <= MOST_TERMS else V
 
 
-def _unevaluated(integrand: sp.Expr, x: sp.Symbol) -> sp.Expr:
-    """The integral as it stands, from 0, or from 1 where the integrand is singular at 0."""
-    t = sp.Symbol("s" if x.name == "t" else "t", real=True)
-    at_zero = integrand.subs(x, 0)
-    start = 0 if at_zero.is_finite and at_zero.is_real else 1
-    return sp.Integral(integrand.subs(x, t), (t, start, x))
-
-
-def _antiderivative(integrand: sp.Expr, x: sp.Symbol) -> sp.Expr | None:
-    """For the classes of functions whose integral an algorithm finds in good time, else None.
-
-    These are rational functions, rational functions of exp(x), and polynomials in x, sines, cosines and
-    exponentials of multiples of x. A search by rules over anything else may take minutes to fail.
-    """
-    if integrand.is_polynomial(x):
-        return sp.integrate(sp.expand(integrand), x)
-    if integrand.is_rational_function(x):
-        return ratint(sp.cancel(sp.together(integrand)), x)
-    u = sp.Dummy("u", positive=True)
-    in_exponential = sp.expand(integrand.rewrite(sp.exp), power_exp=False).subs(sp.exp(x), u)
-    if not in_exponential.has(x) and in_exponential.is_rational_function(u):
-        return ratint(sp.cancel(sp.together(in_exponential / u)), u).subs(u, sp.exp(x))
-    kernels = {kernel: sp.Dummy() for kernel in integrand.atoms(sp.exp, sp.sin, sp.cos) if kernel.has(x)}
-    linear = all(sp.diff(kernel.args[0], x, 2) == 0 for kernel in kernels)
-    if not linear or not integrand.xreplace(kernels).is_polynomial(x, *kernels.values()):
-        return None
-    integral = sp.Add(*(manualintegrate(term, x) for term in sp.Add.make_args(sp.expand(integrand))))
-    return None if integral.has(sp.Integral) else integral
+def _without(rest: sp.Expr, done: Sequence[sp.Symbol]) -> sp.Expr:
+    """What does not depend on some variables, though they stand in it, with numbers in their place."""
+    if not rest.is_polynomial():
+        for value in range(3):
+            found = rest.subs(dict.fromkeys(done, sp.Integer(value)))
+            if not found.has(sp.nan, sp.zoo, sp.oo, -sp.oo):
+                return found
+    return rest

@@ -6,12 +6,17 @@ Along an eigenvector of the Hessian with eigenvalue :math:`\lambda` the update
 slow one, and the modified flow is :math:`\dot\theta = \ln(\rho)\,\theta/\eta`.
 """
 
+import mpmath as mp
 import sympy as sp
 
 from ..errors import InvalidInput
 from .lag import Z
+from .values import numerical
 
 RHO = sp.Symbol("rho")
+
+# Products of lr and curvature this far below their limit are solved for the difference of the root to 1.
+_TINY, _DIGITS = 1e-6, 40
 
 
 def exact_rate(weights: sp.Expr, lr: float, curvature: float) -> float:
@@ -48,6 +53,11 @@ def exact_rate(weights: sp.Expr, lr: float, curvature: float) -> float:
 
     >>> round(exact_rate(geometric(sp.Rational(9, 10)), 5e-4, 1.0), 10)
     10.5262631424
+
+    The root is then so close to 1 that only their difference is computed:
+
+    >>> exact_rate(NOW, 1e-300, 2.0)
+    2.0
     """
     product = lr * curvature
     limit = largest_product(weights)
@@ -56,10 +66,22 @@ def exact_rate(weights: sp.Expr, lr: float, curvature: float) -> float:
             f"lr * curvature = {product:.6g} is not below {limit:.6g}: the iterates change sign or "
             f"oscillate and no real flow carries them; lower lr = {lr:g}."
         )
+    if abs(product) < _TINY * limit:
+        return _near_one(weights, lr, curvature)
     equation = sp.numer(sp.together(_product(weights) - sp.Rational(lr) * sp.Rational(curvature)))
     # 30 digits, because the root lies near 1 and its logarithm is wanted.
     real = [root for root in sp.Poly(equation, RHO).nroots(n=30) if root.is_real]
     return float(-sp.log(max(real)) / lr)
+
+
+def _near_one(weights: sp.Expr, lr: float, curvature: float) -> float:
+    r"""With :math:`\rho = 1 - \eta\lambda s` the equation is :math:`s = w(1/\rho)`, and s is near w(1)."""
+    with mp.workdps(_DIGITS):
+        product = mp.mpf(lr) * mp.mpf(curvature)
+        s = mp.mpf(0)
+        for _ in range(10):  # each gains six digits, as the product is that far below its limit
+            s = numerical([weights], {Z: 1 / (1 - product * s)})[0]
+        return float(-mp.log1p(-product * s) / mp.mpf(lr))
 
 
 def largest_product(weights: sp.Expr) -> float:

@@ -17,7 +17,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import sympy as sp
 
-from .lag import NOW, Z
+from .lag import Z, memoryless
 
 
 def finite_population(batch_size: sp.Expr, train_size: sp.Expr) -> sp.Expr:
@@ -67,6 +67,7 @@ def penalty(weights: sp.Expr, batch_size: sp.Expr, train_size: sp.Expr) -> sp.Ex
     Plain SGD has the value of Smith et al. (2021):
 
     >>> b, N = sp.symbols("b N")
+    >>> from initmem.theory.backward_error.lag import NOW
     >>> penalty(NOW, b, N)
     (N - b)/(4*b*(N - 1))
     """
@@ -103,7 +104,7 @@ def memory_share(weights: sp.Expr, updates: sp.Expr) -> sp.Expr:
     >>> round(float(memory_share(geometric(sp.Rational(9, 10)), 100)), 6)
     0.836363
     """
-    if weights == NOW or updates == 1:
+    if memoryless(weights) or updates == 1:
         return sp.Integer(1)
     m = int(updates)
     w = [float(c) for c in _taylor(weights, m)]

@@ -12,6 +12,12 @@ if TYPE_CHECKING:
 WHERE = {
     "null-space": ("linear", "NULL_SPACE"),
     "row-space": ("linear", "ROW_SPACE"),
+    "imbalance": ("deep_linear", "IMBALANCE"),
+    "difference": ("difference", "DIFFERENCE"),
+    "diagonal": ("diagonal", "DIAGONAL"),
+    "scale-invariant": ("scale_invariant", "SCALE_INVARIANT"),
+    "gradient-free": ("gradient_free", "GRADIENT_FREE"),
+    "noisy-quadratic": ("noisy_quadratic", "NOISY_QUADRATIC"),
 }
 NAMES = tuple(WHERE)
 

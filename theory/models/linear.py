@@ -14,7 +14,6 @@ batch, and only decay forgets.
 import math
 
 import numpy as np
-import sympy as sp
 
 from ..errors import InvalidInput
 from ..trace import Array, Trace
@@ -121,6 +120,8 @@ def simulate_row(trace: Trace, seeds: int, rng: np.random.Generator, curvature: 
 
 def derive_null() -> tuple[Step, ...]:
     """The modified loss of least squares has no slope where no example reaches, whatever its order."""
+    import sympy as sp  # a third of a second that the laws need not wait for
+
     from ..optimizers.derivation import derive
     from ..optimizers.loss import Loss
 
@@ -155,6 +156,8 @@ def derive_null() -> tuple[Step, ...]:
 
 def derive_row() -> tuple[Step, ...]:
     """All orders of the modified flow of a quadratic add up to a logarithm, the product over updates."""
+    import sympy as sp  # a third of a second that the laws need not wait for
+
     from ..optimizers.derivation import derive
     from ..optimizers.loss import Loss
 

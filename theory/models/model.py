@@ -2,23 +2,24 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
-
-import sympy as sp
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from ..errors import InvalidInput
 from ..method import OptimizerName
 from ..trace import Array, Trace
 
+if TYPE_CHECKING:
+    import sympy as sp
+
 Law = Literal["exact", "leading order"]
 
 # What a model may ask about the network and its data, with the meaning shown to users.
 SETTINGS: dict[str, str] = {
-    "init_scale": "norm of the weights at the start",
+    "init_scale": "size of the weights at the start",
     "curvature": "eigenvalue of the Hessian",
-    "gradient_norm": "norm of the minibatch gradient, at unit weight norm if that scales it",
+    "gradient_norm": "norm of the full gradient, at weight norm 1 if that scales it",
     "noise": "standard deviation of one example's gradient or residual",
-    "entries": "number of weights",
+    "entries": "number of weights; for muon the smaller side of the matrix",
 }
 
 
@@ -26,7 +27,7 @@ class Step(NamedTuple):
     """One line of a derivation: what is done, and the equation that it leads to."""
 
     text: str
-    equation: sp.Basic
+    equation: "sp.Basic"
 
 
 @dataclass(frozen=True)

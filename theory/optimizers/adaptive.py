@@ -12,9 +12,11 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
+from ..backward_error.derivative import derivative
 from ..backward_error.field import ModifiedField, number
 from ..backward_error.lag import NOW, moments
 from ..backward_error.matching import Memory, match
+from ..backward_error.vanishing import Point
 from .constants import EPS, Constants
 from .experiment import Experiment, follow, random_loss
 from .formula import Formula, latex, positive_base
@@ -56,7 +58,9 @@ def optimizer(weights: Weights, **stated: Any) -> Optimizer:
     )
 
 
-def no_objective(loss: Loss, c: Constants, field: ModifiedField) -> Objective | None:
+def no_objective(
+    loss: Loss, c: Constants, field: ModifiedField, point: Point | None = None
+) -> Objective | None:
     """The field is a gradient times a matrix that depends on the point: it descends no single function."""
     return None
 
@@ -148,7 +152,7 @@ def validity(
     slopes = gradient(decayed(loss.mean, loss.variables, c.coupled_rate), loss.variables)
     norm = sp.Add(*(sp.sqrt(g**2 + c.eps) for g in slopes))
     changes = [
-        abs(number(sp.diff(norm, x), point)) / math.sqrt(number(g**2 + c.eps, point))
+        abs(number(derivative(norm, x), point)) / math.sqrt(number(g**2 + c.eps, point))
         for g, x in zip(slopes, loss.variables, strict=True)
     ]
     value = float(c.lr * (max(lags) + sp.Rational(1, 2))) * max(changes)

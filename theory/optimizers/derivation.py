@@ -4,21 +4,21 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-import numpy as np
 import sympy as sp
-from sympy.core.function import AppliedUndef
 
 from ..backward_error.field import ModifiedField, number
-from ..backward_error.lag import NOW, Z
-from ..backward_error.objective import curl, is_gradient, numerical_curl, symbolic
-from ..backward_error.quadratic import exact_rate
+from ..backward_error.objective import curl, is_gradient, numerical_curl
+from ..backward_error.parts import has_unknown, symbols_of
+from ..backward_error.text import written
+from ..backward_error.vanishing import negligible
 from ..errors import InvalidInput
 from . import named
 from .cautions import refuse_kinks, warnings
 from .constants import Constants, check, settle
 from .formula import Formula
-from .loss import Loss, decayed
+from .loss import Loss
 from .optimizer import Objective, Optimizer
+from .rates import rates
 from .validity import Validity
 
 
@@ -33,8 +33,9 @@ class Derivation:
     loss : Loss
     field : ModifiedField
         :math:`F_0, \dots, F_n`.
-    is_gradient : tuple of bool
-        For each order whether the curl of :math:`F_n` vanishes.
+    is_gradient : tuple of (bool or None)
+        For each order whether the curl of :math:`F_n` vanishes; None where no point of the domain of the
+        loss was found to decide that.
     objective : Objective or None
         The modified objective through that order; None if there is none or none was found.
     diffusion : Matrix or None
@@ -52,7 +53,7 @@ class Derivation:
     constants: Constants
     loss: Loss
     field: ModifiedField
-    is_gradient: tuple[bool, ...]
+    is_gradient: tuple[bool | None, ...]
     objective: Objective | None
     diffusion: sp.Matrix | None
     rates: list[dict[str, float | None]] | None
@@ -66,10 +67,18 @@ class Derivation:
         return self.field.total(self.constants.lr)
 
     def evaluate(self, expression: sp.Expr) -> float | None:
-        """The number at the point; None without a point or while a constant is still a symbol."""
-        if not self.point or expression.free_symbols - set(self.point) or expression.has(AppliedUndef):
+        """The number at the point; None without a point, or while something in it is not known.
+
+        An integral that is left as it stands may have no value that can be computed to 15 digits.
+        """
+        if not self.point or set(symbols_of(expression)) - set(self.point) or has_unknown(expression):
             return None
-        return number(expression, self.point)
+        try:
+            return number(expression, self.point)
+        except InvalidInput:
+            if expression.has(sp.Integral):
+                return None
+            raise
 
     @property
     def field_at(self) -> list[float] | None:
@@ -78,28 +87,24 @@ class Derivation:
         return None if None in values else values  # type: ignore[return-value]
 
     @property
-    def curl_at(self) -> list[Any] | None:
-        r"""For each order the curl of :math:`F_n` at the point.
+    def curl_at(self) -> list[dict[str, float | None]] | None:
+        r"""For each order the curl of :math:`F_n` at the point, :math:`\partial_x F_y - \partial_y F_x`.
 
-        A number in two dimensions, :math:`\partial_x F_y - \partial_y F_x`; a dictionary from "x,y" to the
-        number in more; 0 in one.
+        A dictionary from each pair of variables, as "x,y", to the number, empty in one dimension.
         """
         if not self.point:
             return None
         return [self._curl(term) for term in self.field.terms]
 
-    def _curl(self, term: Sequence[sp.Expr]) -> Any:
+    def _curl(self, term: Sequence[sp.Expr]) -> dict[str, float | None]:
         variables = self.loss.variables
-        if symbolic(term) or any(component.free_symbols - set(variables) for component in term):
-            values = {f"{a},{b}": self.evaluate(part) for (a, b), part in curl(term, variables).items()}
-        else:
-            parts = numerical_curl(term, variables, variables)(self.point) or {}
-            # What is left of a difference of equal derivatives is rounding.
-            values = {
-                f"{a},{b}": float(part) if abs(part) > 1e-15 * size else 0.0
-                for (a, b), (part, size) in parts.items()
-            }
-        return 0.0 if not values else next(iter(values.values())) if len(values) == 1 else values
+        if has_unknown(*term) or set(symbols_of(*term)) - set(variables):
+            return {f"{a},{b}": self.evaluate(part) for (a, b), part in curl(term, variables).items()}
+        found = numerical_curl(term, variables, variables)(self.point) or {}
+        return {
+            f"{a},{b}": 0.0 if negligible(part, scale) else float(part)
+            for (a, b), (part, scale) in found.items()
+        }
 
     def to_dict(self) -> dict[str, Any]:
         """A dictionary of JSON types; formulas are strings that sympy reads."""
@@ -107,18 +112,18 @@ class Derivation:
         return {
             "optimizer": self.optimizer.name,
             "order": self.field.order,
-            "loss": str(self.loss.mean),
+            "loss": written(self.loss.mean),
             "variables": [str(variable) for variable in self.loss.variables],
             "constants": {
                 name: str(getattr(self.constants, name)) for name in ("lr", *self.optimizer.settings)
             }
             | {"weight_decay": str(self.constants.weight_decay), "decay_law": self.constants.decay_law},
             "convention": CONVENTION,
-            "field": [str(component) for component in self.total],
-            "terms": [[str(component) for component in term] for term in self.field.terms],
+            "field": [written(component) for component in self.total],
+            "terms": [[written(component) for component in term] for term in self.field.terms],
             "at": {str(symbol): float(value) for symbol, value in self.point.items()} or None,
             "field_at": self.field_at,
-            "objective": None if goal is None else str(goal.expression),
+            "objective": None if goal is None else written(goal.expression),
             "objective_at": None if goal is None else self.evaluate(goal.expression),
             "objective_gives": None if goal is None else goal.field,
             "is_gradient": list(self.is_gradient),
@@ -126,7 +131,7 @@ class Derivation:
             "rates": self.rates,
             "diffusion": None
             if self.diffusion is None
-            else [[str(e) for e in row] for row in self.diffusion.tolist()],
+            else [[written(e) for e in row] for row in self.diffusion.tolist()],
             "validity": self.validity.to_dict(),
             "warnings": list(self.warnings),
             "references": list(self.optimizer.references),
@@ -181,15 +186,18 @@ def derive(
     >>> loss = Loss.parse(["x**2*y/2 + x**2 + y**2/2"])
     >>> result = derive("gd", loss, order=2, at={"x": sp.Integer(1), "y": sp.Integer(1)})
     >>> result.is_gradient, result.curl_at
-    ((True, True, False), [0.0, 0.0, 0.75])
+    ((True, True, False), [{'x,y': 0.0}, {'x,y': 0.0}, {'x,y': 0.75}])
     """
     optimizer = _known(name, order)
     constants = _with_train_size(settle(optimizer, given or {}), optimizer, loss)
     point = _point(loss, at) if at else {}
     field = optimizer.field(loss, constants, order)
     refuse_kinks(loss, field, point)
-    gradients = tuple(is_gradient(term, loss.variables) for term in field.terms)
-    objective = optimizer.objective(loss, constants, field)
+    # The plain flow of a weighted sum of gradients is one.
+    known = (True,) if optimizer.weights else ()
+    rest = (is_gradient(term, loss.variables, point) for term in field.terms[len(known) :])
+    gradients = (*known, *rest)
+    objective = optimizer.objective(loss, constants, field, point)
     validity = optimizer.validity(loss, constants, point)
     result = Derivation(
         optimizer=optimizer,
@@ -200,7 +208,7 @@ def derive(
         objective=objective,
         diffusion=optimizer.diffusion(loss, constants) if optimizer.diffusion else None,
         point=point,
-        rates=_rates(optimizer, constants, loss),
+        rates=rates(optimizer, loss, constants),
         validity=validity,
         warnings=(),
     )
@@ -273,25 +281,7 @@ def _point(loss: Loss, at: Mapping[str, sp.Expr] | None) -> dict[sp.Symbol, sp.E
             f"the point has a value for {', '.join(unknown)}, which is no variable of the loss: it has "
             f"{', '.join(names)}."
         )
-    return {names[name]: sp.sympify(value) for name, value in at.items()}
-
-
-def _rates(optimizer: Optimizer, c: Constants, loss: Loss) -> list[dict[str, float | None]] | None:
-    weights = optimizer.weights(c) if optimizer.weights else None
-    if weights is None or not c.lr.is_number:
-        return None
-    hessian = sp.hessian(decayed(loss.mean, loss.variables, c.decay_rate), loss.variables)
-    if (
-        hessian.is_symbolic() is not False
-        or weights.free_symbols - {Z}
-        or (c.decoupled_rate != 0 and weights != NOW)
-    ):
-        return None
-    found: list[dict[str, float | None]] = []
-    for curvature in np.linalg.eigvalsh(np.array(hessian, dtype=float)):
-        try:
-            rate = exact_rate(weights, float(c.lr), float(curvature))
-        except InvalidInput:
-            rate = None
-        found.append({"curvature": float(curvature), "rate": rate})
-    return found
+    point = {names[name]: sp.sympify(value) for name, value in at.items()}
+    for value in point.values():
+        number(value, {})  # refuses what a double cannot hold
+    return point

@@ -4,12 +4,15 @@ from collections.abc import Iterable
 
 import sympy as sp
 
+from ..backward_error.parts import length
 from .derivation import Derivation
 from .formula import Formula, added, latex
+from .line_breaks import rows, wrapped
 from .optimizer import Optimizer
 
 # A page cannot hold more, and TeX does not break what stands inside brackets.
 LONGEST = 4000
+ROWS = 100
 
 _FRAME = r"""\documentclass{article}
 \usepackage{amsmath,amssymb}
@@ -39,19 +42,19 @@ def of_derivation(result: Derivation) -> str:
     >>> r"F_1 : {} & \dot{x} = - \frac{x}{2}" in document
     True
     """
-    lines = [rf"L = {{}} & {_fitting(result.loss.mean)}"]
+    lines = _broken("L = {} &", _fitting(result.loss.mean))
     for n, term in enumerate(result.field.terms):
         name = f"F_{n}" if n < 10 else f"F_{{{n}}}"
         for variable, component in zip(result.loss.variables, term, strict=True):
-            lines.append(rf"{name} : {{}} & \dot{{{latex(variable)}}} = {_fitting(component)}")
+            lines += _broken(rf"{name} : {{}} & \dot{{{latex(variable)}}} =", _fitting(component))
     goal = result.objective
     if goal is not None:
-        lines.append(rf"\tilde L = {{}} & {_fitting(goal.expression)}")
+        lines += _broken(r"\tilde L = {} &", _fitting(goal.expression))
     body = [_heading(result.optimizer, result.field.order), _aligned(lines)]
     if goal is not None:
         body.append(rf"\noindent {_words(f'The objective is L~; the field is {goal.field}.')}")
     body += [rf"\noindent {_words(warning)}" for warning in result.warnings]
-    return _FRAME % "\n\n".join(body)
+    return wrapped(_FRAME % "\n\n".join(body))
 
 
 def of_formula(optimizer: Optimizer, formula: Formula, order: int) -> str:
@@ -68,12 +71,19 @@ def of_formula(optimizer: Optimizer, formula: Formula, order: int) -> str:
     str
     """
     first, *rest = added(formula.field_latex)
-    lines = [rf"\dot\theta = {{}} & {first}", *(rf"& {{}} {line}" for line in rest)]
-    body = [_heading(optimizer, order), _aligned(lines)]
+    lines = _broken(r"\dot\theta = {} &", first)
+    body = [_heading(optimizer, order)]
+    for line in rest:
+        # TeX holds an alignment in memory, so the long ones of high orders have one each.
+        lines += _broken("& {}", line)
+        if len(lines) > ROWS:
+            body.append(_aligned(lines))
+            lines = []
+    body += [_aligned(lines)] if lines else []
     if formula.objective_latex is not None:
-        body.append(_aligned([rf"\tilde L = {{}} & {formula.objective_latex}"]))
+        body.append(_aligned(_broken(r"\tilde L = {} &", formula.objective_latex)))
     body += [rf"\noindent {_words(note)}" for note in formula.notation]
-    return _FRAME % "\n\n".join(body)
+    return wrapped(_FRAME % "\n\n".join(body))
 
 
 def _heading(optimizer: Optimizer, order: int) -> str:
@@ -81,7 +91,7 @@ def _heading(optimizer: Optimizer, order: int) -> str:
     field = r"$\dot\theta = F_0 + \eta F_1 + \dots$, where time is learning rate times updates"
     return "\n\n".join(
         [
-            rf"\section*{{{optimizer.title}, {through}}}",
+            rf"\section*{{\raggedright {optimizer.title}, {through}}}",
             rf"\[ {optimizer.update} \]",
             rf"\noindent The field is {field}.",
         ]
@@ -89,12 +99,15 @@ def _heading(optimizer: Optimizer, order: int) -> str:
 
 
 def _fitting(expression: sp.Expr) -> str:
-    text = latex(expression)
-    return (
-        text
-        if len(text) <= LONGEST
-        else rf"\text{{a sum of {sp.count_ops(expression)} operations, not shown}}"
-    )
+    parts = length(expression)
+    text = latex(expression) if parts <= LONGEST else ""  # each part takes a letter at least
+    return text if 0 < len(text) <= LONGEST else rf"\text{{{parts:,} names and operations, not shown}}"
+
+
+def _broken(start: str, formula: str) -> list[str]:
+    """The rows of one formula behind its left-hand side."""
+    first, *rest = rows(formula)
+    return [f"{start} {first}", *(rf"& \quad {{}} {row}" for row in rest)]
 
 
 def _aligned(lines: Iterable[str]) -> str:

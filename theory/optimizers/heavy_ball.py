@@ -36,16 +36,10 @@ OPTIMIZER = linear_memory.optimizer(
     title="Gradient descent with heavy-ball momentum",
     settings=("beta", "batch_size", "train_size"),
     highest_order=8,
-    update=r"v \leftarrow \beta v + g,\quad \theta \leftarrow \theta - \eta v",
-    twin=r"\dot\theta = -g/(1-\beta)",
-    assumptions=(
-        "full batch, or shuffled minibatches where a batch size is given",
-        "the buffer has filled: more than a few times 1/(1 - beta) updates have been made",
-    ),
-    clocks=(
-        "T_SGD with the effective rate lr/(1 - beta), under minibatches",
-        "T_L2 with the effective rate if the decay is coupled, with lr itself if it is decoupled",
-    ),
+    update=r"v \leftarrow \beta v + g + \lambda\theta,\quad \theta \leftarrow \theta - \eta v",
+    twin=linear_memory.TWIN,
+    assumptions=linear_memory.ASSUMPTIONS,
+    clocks=linear_memory.CLOCKS,
     references=(
         "polyak1964methods",
         "kovachki2021continuous",

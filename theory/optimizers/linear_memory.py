@@ -13,13 +13,15 @@ import sympy as sp
 
 from ..backward_error import shuffling
 from ..backward_error.coefficients import coefficients
+from ..backward_error.derivative import derivative
 from ..backward_error.differentials import ElementaryDifferentials
 from ..backward_error.field import ModifiedField, number
-from ..backward_error.lag import NOW, Z
+from ..backward_error.lag import NOW, Z, memoryless
 from ..backward_error.matching import Memory, match
 from ..backward_error.objective import potential
 from ..backward_error.quadratic import largest_product
 from ..backward_error.trees import Tree, bushy, rooted_trees
+from ..backward_error.vanishing import Point
 from ..errors import InvalidInput
 from .constants import BATCH_SIZE, TRAIN_SIZE, Constants
 from .experiment import Experiment, follow, random_loss
@@ -30,6 +32,17 @@ from .validity import Validity
 
 # The arithmetic in rational functions of beta takes seconds at this order and minutes two later.
 HIGHEST_SYMBOLIC_ORDER = 5
+
+# What is the same for heavy ball and Nesterov.
+ASSUMPTIONS = (
+    "full batch, or shuffled minibatches where a batch size is given",
+    "the buffer has filled: more than a few times 1/(1 - beta) updates have been made",
+)
+CLOCKS = (
+    "T_SGD with the effective rate lr/(1 - beta), under minibatches",
+    "T_L2 with the effective rate if the decay is coupled, with lr itself if it is decoupled",
+)
+TWIN = r"\dot\theta = -(g + \lambda\theta)/(1-\beta)"
 
 Weights = Callable[[Constants], sp.Expr]
 
@@ -56,7 +69,7 @@ def optimizer(
 
     return Optimizer(
         field=field,
-        objective=lambda loss, c, known: objective(loss, c, known, weights(c), noise(c)),
+        objective=lambda loss, c, known, point=None: objective(loss, c, known, weights(c), noise(c), point),
         formula=lambda c, order: formula(c, order, weights(c), noise(c)),
         step=step,
         validity=lambda loss, c, point: validity(loss, c, point, weights(c)),
@@ -69,7 +82,7 @@ def optimizer(
 
 def modified_field(loss: Loss, c: Constants, order: int, weights: sp.Expr, noise: sp.Expr) -> ModifiedField:
     """The field, over trees; where a decay acts beside the memory, by matching."""
-    rate = sp.Integer(0) if weights == NOW else c.decoupled_rate
+    rate = sp.Integer(0) if memoryless(weights) else c.decoupled_rate
     slopes = gradient(_training_loss(loss, c, weights), loss.variables)
     if rate != 0:
         d = len(slopes)
@@ -102,12 +115,13 @@ def _coefficients(weights: sp.Expr, order: int) -> dict[Tree, sp.Expr]:
 
 def _training_loss(loss: Loss, c: Constants, weights: sp.Expr) -> sp.Expr:
     """The loss with its L2 term; without memory decoupled decay is the same thing."""
-    return decayed(loss.mean, loss.variables, c.decay_rate if weights == NOW else c.coupled_rate)
+    return decayed(loss.mean, loss.variables, c.decay_rate if memoryless(weights) else c.coupled_rate)
 
 
 def minibatch_penalty(c: Constants, weights: sp.Expr) -> sp.Expr:
     """The factor of the gradient of Gamma in the field, with momentum for numbers only."""
-    if weights != NOW and not all(v.is_number for v in (c.batch_size, c.train_size, *_constants(weights, c))):
+    numbers = all(v.is_number for v in (c.batch_size, c.train_size)) and not weights.free_symbols - {Z}
+    if not memoryless(weights) and not numbers:
         raise InvalidInput(
             "with momentum the minibatch term depends on how long the buffer is against the epoch: "
             "give numbers for --beta, --batch-size and --train-size together."
@@ -122,22 +136,23 @@ def minibatch_penalty(c: Constants, weights: sp.Expr) -> sp.Expr:
     return shuffling.penalty(weights, c.batch_size, c.train_size)
 
 
-def _constants(weights: sp.Expr, c: Constants) -> list[sp.Expr]:
-    return [c.beta] if weights.has(c.beta) or c.beta.is_number else []
-
-
 def objective(
-    loss: Loss, c: Constants, known: ModifiedField, weights: sp.Expr, noise: sp.Expr
+    loss: Loss,
+    c: Constants,
+    known: ModifiedField,
+    weights: sp.Expr,
+    noise: sp.Expr,
+    near: Point | None = None,
 ) -> Objective | None:
     """The function that the field descends, through the order of the field, if there is one."""
     L, speed = _training_loss(loss, c, weights), sp.cancel(weights.subs(Z, 1))
     slopes = squared(gradient(L, loss.variables))
     # A decay beside the memory is not sped up with the gradient.
-    beside = sp.Integer(0) if weights == NOW else c.decoupled_rate
+    beside = sp.Integer(0) if memoryless(weights) else c.decoupled_rate
     scaled = decayed(L, loss.variables, beside / speed)
     for n in range(1, known.order + 1):
         guess = [half_penalty(weights) * slopes + noise / speed * loss.noise] if n == 1 else []
-        V = potential([part / speed for part in known.terms[n]], loss.variables, guess)
+        V = potential([part / speed for part in known.terms[n]], loss.variables, guess, near)
         if V is None:
             return None
         scaled += c.lr**n * V
@@ -157,14 +172,14 @@ def half_penalty(weights: sp.Expr) -> sp.Expr:
 
 def formula(c: Constants, order: int, weights: sp.Expr, noise: sp.Expr) -> Formula:
     """The field in tensors for any loss, and the objective through first order."""
-    rate = sp.Integer(0) if weights == NOW else c.decoupled_rate
+    rate = sp.Integer(0) if memoryless(weights) else c.decoupled_rate
     if rate != 0:
         raise InvalidInput(
             "decoupled decay beside momentum has no general formula: give --loss, or --decay-law coupled."
         )
     text, tex = series_lines(_coefficients(weights, order))
     notation = ["g = grad L, H its Hessian, L''' its third derivative and so on"]
-    decay = c.decay_rate if weights == NOW else c.coupled_rate
+    decay = c.decay_rate if memoryless(weights) else c.coupled_rate
     if noise != 0 and order:
         text.insert(2, f"-lr*{_short(noise)}*grad Gamma")
         tex.insert(2, rf"-\eta\,{latex(_short(noise))}\nabla\Gamma")
@@ -215,19 +230,20 @@ def _short(factor: sp.Expr) -> sp.Expr:
 
 def validity(loss: Loss, c: Constants, point: dict[sp.Symbol, sp.Expr], weights: sp.Expr) -> Validity:
     """The largest curvature in units of the learning rate, against where the slow root is lost."""
-    parameter = "lr*lambda_max(H)" if weights == NOW else "lr*lambda_max(H)/(1 - beta)^2"
-    scale = 1 if weights == NOW else (1 - c.beta) ** 2
+    parameter = "lr*lambda_max(H)" if memoryless(weights) else "lr*lambda_max(H)/(1 - beta)^2"
+    scale = 1 if memoryless(weights) else (1 - c.beta) ** 2
     if weights.free_symbols - {Z}:
         return Validity(parameter)
     limit = largest_product(weights) / float(scale)
     if not c.lr.is_number or not point:
         return Validity(parameter, limit)
     L = _training_loss(loss, c, weights)
-    hessian = [[number(sp.diff(L, x, y), point) for y in loss.variables] for x in loss.variables]
+    slopes = gradient(L, loss.variables)
+    hessian = [[number(derivative(slope, x), point) for x in loss.variables] for slope in slopes]
     value = float(c.lr) * float(np.linalg.eigvalsh(np.array(hessian))[-1]) / float(scale)
     lost = (
         "the iterates change sign along the steepest direction, which no flow does"
-        if weights == NOW
+        if memoryless(weights)
         else "the characteristic roots are complex, the iterates oscillate and no real flow carries them"
     )
     return Validity(parameter, limit, value, lost)

@@ -1,7 +1,8 @@
 """A loss given as formulas: one for each training example, or only their mean."""
 
+import re
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 
 import sympy as sp
@@ -10,6 +11,9 @@ from ..backward_error.derivative import derivative
 from ..errors import InvalidInput
 from ..expression import parse_expression, variables
 from .constants import Constants
+
+_NAMES_E = re.compile(r"(?<![\w.])E(?!\w)")
+_EULER = "E in the loss is Euler's number 2.718...; write e, or another name, for a variable."
 
 
 @dataclass(frozen=True)
@@ -22,6 +26,8 @@ class Loss:
         One formula an example. A single formula is the mean itself.
     variables : tuple of Symbol, length d
         The parameters :math:`\theta`, in natural order.
+    notes : tuple of str
+        What to know about how the text was read, a sentence each.
 
     Examples
     --------
@@ -32,6 +38,7 @@ class Loss:
 
     samples: tuple[sp.Expr, ...]
     variables: tuple[sp.Symbol, ...]
+    notes: tuple[str, ...] = ()
 
     @classmethod
     def parse(cls, texts: Sequence[str]) -> "Loss":
@@ -42,7 +49,8 @@ class Loss:
         InvalidInput
             If a formula cannot be read or none of them has a variable.
         """
-        return cls.of(*(parse_expression(text) for text in texts))
+        loss = cls.of(*(parse_expression(text) for text in texts))
+        return replace(loss, notes=(_EULER,)) if any(map(_NAMES_E.search, texts)) else loss
 
     @classmethod
     def of(cls, *samples: sp.Expr) -> "Loss":

@@ -35,16 +35,13 @@ OPTIMIZER = linear_memory.optimizer(
     title="Gradient descent with Nesterov momentum",
     settings=("beta", "batch_size", "train_size"),
     highest_order=8,
-    update=r"v \leftarrow \beta v + g,\quad \theta \leftarrow \theta - \eta\,(g + \beta v)",
-    twin=r"\dot\theta = -g/(1-\beta)",
-    assumptions=(
-        "full batch, or shuffled minibatches where a batch size is given",
-        "the buffer has filled: more than a few times 1/(1 - beta) updates have been made",
+    update=(
+        r"v \leftarrow \beta v + g + \lambda\theta,\quad "
+        r"\theta \leftarrow \theta - \eta\,(g + \lambda\theta + \beta v)"
     ),
-    clocks=(
-        "T_SGD with the effective rate lr/(1 - beta), under minibatches",
-        "T_L2 with the effective rate if the decay is coupled, with lr itself if it is decoupled",
-    ),
+    twin=linear_memory.TWIN,
+    assumptions=linear_memory.ASSUMPTIONS,
+    clocks=linear_memory.CLOCKS,
     references=(
         "nesterov1983method",
         "sutskever2013importance",

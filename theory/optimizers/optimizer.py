@@ -57,8 +57,8 @@ class Optimizer:
     field : callable
         ``field(loss, constants, order)`` gives the modified field.
     objective : callable
-        ``objective(loss, constants, field)`` gives the modified objective through the order of the
-        field, or None.
+        ``objective(loss, constants, field, point)`` gives the modified objective through the order of
+        the field, or None; the point may be left out and helps to find the domain of the loss.
     formula : callable
         ``formula(constants, order)`` gives the field for a loss that is not spelled out.
     step : callable
@@ -89,7 +89,7 @@ class Optimizer:
     references: tuple[str, ...]
     highest_order: int
     field: Callable[[Loss, Constants, int], ModifiedField]
-    objective: Callable[[Loss, Constants, ModifiedField], Objective | None]
+    objective: Callable[..., Objective | None]
     formula: Callable[[Constants, int], Formula]
     step: Callable[[np.ndarray, Gradient, Any, Any], tuple[np.ndarray, Any]]
     validity: Callable[[Loss, Constants, dict[sp.Symbol, sp.Expr]], Validity]

@@ -22,6 +22,7 @@ import sympy as sp
 from ..backward_error.field import ModifiedField, number
 from ..backward_error.lag import NOW, average, moments
 from ..backward_error.matching import Memory, match
+from ..backward_error.vanishing import Point
 from .constants import Constants
 from .experiment import Experiment, follow, random_loss
 from .formula import Formula, latex, positive_base
@@ -59,7 +60,9 @@ def optimizer(
     def field(loss: Loss, c: Constants, order: int) -> ModifiedField:
         return modified_field(loss, c, order, norm, weights(c))
 
-    def objective(loss: Loss, c: Constants, known: ModifiedField) -> Objective | None:
+    def objective(
+        loss: Loss, c: Constants, known: ModifiedField, point: Point | None = None
+    ) -> Objective | None:
         if known.order > 1:
             return None
         L = decayed(loss.mean, loss.variables, c.coupled_rate)

@@ -10,7 +10,8 @@ import sympy as sp
 from initmem.theory.backward_error.coefficients import coefficients, euler_coefficients
 from initmem.theory.backward_error.differentials import ElementaryDifferentials
 from initmem.theory.backward_error.lag import NOW
-from initmem.theory.backward_error.trees import Tree, rooted_trees
+from initmem.theory.backward_error.trees import Tree, rooted_trees, tall
+from initmem.theory.errors import InvalidInput
 
 X, Y, Z = sp.symbols("x y z", real=True)
 
@@ -125,3 +126,34 @@ def test_a_kink_leaves_no_delta_behind() -> None:
     x, y = sp.symbols("x y", real=True)
     evaluate = ElementaryDifferentials([-sp.sign(x) * y**2, -2 * y * sp.Abs(x)], [x, y])
     assert not any(component.has(sp.DiracDelta) for component in evaluate((((),),)))
+
+
+def test_denominators_are_kept() -> None:
+    x, y = sp.symbols("x y", real=True)
+    field = [x**2 / 3 + y / 7, x * y / 5 - sp.Rational(1, 2)]
+    evaluate = ElementaryDifferentials(field, [x, y])
+    J = sp.Matrix(field).jacobian([x, y])
+    chain = J * J * sp.Matrix(field)
+    assert [sp.expand(a - b) for a, b in zip(evaluate((((),),)), chain, strict=True)] == [0, 0]
+    scales = {((),): sp.Rational(1, 11), (((),),): sp.Rational(-2, 3)}
+    expected = J * sp.Matrix(field) / 11 - 2 * chain / 3
+    assert [sp.expand(a - b) for a, b in zip(evaluate.combine(scales), expected, strict=True)] == [0, 0]
+
+
+def test_high_powers_are_not_expanded() -> None:
+    x, y, w = sp.symbols("x y w", real=True)
+    field = [-60 * (x + y + w + 1) ** 59] * 3
+    (component, *_) = ElementaryDifferentials(field, [x, y, w])(((),))
+    assert component == 3 * 60 * 60 * 59 * (x + y + w + 1) ** 117
+
+
+@pytest.mark.parametrize("loss", ["polynomial", "functions"])
+def test_what_becomes_too_long_is_refused(loss: str) -> None:
+    variables = sp.symbols("a b c d", real=True)
+    a, b, c, d = variables
+    L = (a**2 + b**2 + c**2 + d**2 + a * b * c * d) ** 3
+    if loss == "functions":
+        L = sp.sin(a * b * c) * sp.exp(d * a) + sp.log(1 + L)
+    evaluate = ElementaryDifferentials([-sp.diff(L, v) for v in variables], variables)
+    with pytest.raises(InvalidInput, match="become too long.*lower --order"):
+        evaluate(tall(8))

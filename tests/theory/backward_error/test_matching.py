@@ -10,6 +10,7 @@ from initmem.theory.backward_error.differentials import ElementaryDifferentials
 from initmem.theory.backward_error.lag import NOW, Z, average, geometric
 from initmem.theory.backward_error.matching import Memory, match
 from initmem.theory.backward_error.trees import rooted_trees
+from initmem.theory.errors import InvalidInput
 
 X, Y = sp.symbols("x y", real=True)
 BETA = sp.Symbol("beta")
@@ -130,3 +131,15 @@ def test_functions_that_are_not_spelled_out_move_as_they_are_told() -> None:
     )
     expected = [-slope / (1 - BETA), -curvature * slope * (1 + BETA) / (2 * (1 - BETA) ** 3)]
     assert [sp.cancel(term[0] - e) for term, e in zip(terms, expected, strict=True)] == [0, 0]
+
+
+def test_what_becomes_too_long_is_refused() -> None:
+    x, y, w = sp.symbols("x y w", real=True)
+    slopes = [sp.diff(sp.tanh(x * y * w) + sp.exp(x - w) * sp.sin(y), v) for v in (x, y, w)]
+    memories = [Memory(geometric(sp.Symbol("beta")), g**k) for k in (1, 2) for g in slopes]
+
+    def update(*q: sp.Symbol) -> list[sp.Expr]:
+        return [-m / sp.sqrt(v + 1) for m, v in zip(q[:3], q[3:], strict=True)]
+
+    with pytest.raises(InvalidInput, match="become too long.*lower --order"):
+        match(update, memories, [x, y, w], 4)

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from initmem.theory.backward_error.coefficients import coefficients
-from initmem.theory.backward_error.lag import NOW, geometric
+from initmem.theory.backward_error.lag import NOW, Z, geometric
 from initmem.theory.backward_error.quadratic import exact_rate, largest_product
 from initmem.theory.backward_error.trees import tall
 from initmem.theory.errors import InvalidInput
@@ -109,3 +109,21 @@ def test_simulated_heavy_ball_contracts_at_the_rate(beta: float, fraction: float
     ratio = beta / contraction**2
     tolerance = 10 * ratio ** (updates - 1) + 100 * 2.3e-16 / (1 - ratio) ** 2
     assert theta[-1] / theta[-2] == pytest.approx(contraction, rel=tolerance)
+
+
+@pytest.mark.parametrize("weights", [NOW, HEAVY_BALL, NESTEROV], ids=["gd", "heavy-ball", "nesterov"])
+@pytest.mark.parametrize("product", [1e-300, 1e-100, 1e-12, -1e-200])
+def test_the_rate_at_tiny_products(weights: sp.Expr, product: float) -> None:
+    """It is the curvature times the sum of the weights, up to a relative product times some hundred."""
+    total = float(weights.subs(Z, 1))
+    assert exact_rate(weights, abs(product), product / abs(product)) == pytest.approx(
+        total * product / abs(product), rel=1e-9
+    )
+
+
+def test_the_rate_has_no_seam() -> None:
+    """Both ways of computing it, on either side of where they meet; the slope is below 1e3 there."""
+    for weights in (NOW, HEAVY_BALL):
+        seam = 1e-6 * largest_product(weights)
+        below, above = (exact_rate(weights, seam * (1 + side * 1e-9), 1.0) for side in (-1, 1))
+        assert below == pytest.approx(above, rel=1e-12)

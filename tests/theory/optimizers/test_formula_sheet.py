@@ -61,7 +61,7 @@ def test_a_quadratic_under_gradient_descent(order: int, rate: float) -> None:
 def test_from_second_order_on_there_is_no_objective() -> None:
     derived = result("gd", "x**2*y/2 + x**2 + y**2/2", 2, "x=1,y=1")
     assert derived.is_gradient == (True, True, False)
-    assert derived.curl_at == [0.0, 0.0, 0.75]
+    assert derived.curl_at == [{"x,y": 0.0}, {"x,y": 0.0}, {"x,y": 0.75}]
     assert derived.objective is None
     # -( T[g, g]/12 + H^2 g/3 ) by hand at (1, 1), where g = (3, 3/2), H = ((3, 1), (1, 1)).
     g, H = np.array([3, 1.5]), np.array([[3.0, 1], [1, 1]])
