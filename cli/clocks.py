@@ -82,7 +82,8 @@ def _print_models(console: Any, result: Clocks) -> None:
     """What is left in the solvable models that have a law for the optimizer."""
     from rich.table import Table
 
-    late = ", ".join(f"{100 * result.late_share[name]:.2g}% of {name}" for name in CLOCKS if getattr(result, name))
+    shares = {name: 100 * share for name, share in result.late_share.items() if getattr(result, name)}
+    late = ", ".join(f"{share:.2g}% of {name}" for name, share in shares.items())
     console.print(f"\nThe last tenth of the updates adds {late}.", highlight=False)
     if not result.models:
         return
