@@ -107,5 +107,6 @@ def _show(before: "Recipe", after: "Recipe", as_json: bool) -> None:
 
 def _row(old: float | None, new: float | None) -> tuple[str, str, str]:
     texts = tuple("" if v is None else "< 1e-30" if 0 < abs(v) < 1e-30 else f"{v:,.6g}" for v in (old, new))
-    compared = old is not None and new is not None and abs(old) >= 1e-30
-    return texts[0], texts[1], f"{new / old:.4g}" if compared else ""
+    if old is None or new is None or abs(old) < 1e-30:
+        return texts[0], texts[1], ""
+    return texts[0], texts[1], f"{new / old:.4g}"

@@ -23,7 +23,7 @@ from . import verdict
 from .errors import InvalidInput
 from .recipe import Recipe
 from .trace import MAX_UPDATES, Trace
-from .verdict import CLOCKS
+from .verdict import CLOCKS as CLOCKS  # for whoever reads clocks
 
 if TYPE_CHECKING:
     from .measured import Measured

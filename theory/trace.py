@@ -1,12 +1,12 @@
 r"""What a run really did, update by update, and where they were logged the norms along its way."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, fields
 from types import MappingProxyType
 from typing import Any, Self, get_args
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from .errors import InvalidInput
 from .method import Method, OptimizerName
@@ -18,7 +18,7 @@ Array = NDArray[np.float64]
 MAX_UPDATES = 10**7
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, init=False, eq=False)
 class Trace(Method):
     r"""The learning rate, batch size and weight decay of every update of a run.
 
@@ -58,36 +58,54 @@ class Trace(Method):
     """
 
     lr: Array
-    batch_size: Array = field(default=1)  # type: ignore[assignment]
-    weight_decay: Array = field(default=0.0)  # type: ignore[assignment]
-    optimizer: OptimizerName = "sgd"
-    momentum: float | None = None
-    train_size: int = 40_000
-    updates_per_epoch: float | None = None
-    gradient_norm: Mapping[str, Array] = field(default_factory=dict)
-    weight_norm: Mapping[str, Array] = field(default_factory=dict)
+    batch_size: Array
+    weight_decay: Array
+    optimizer: OptimizerName
+    momentum: float | None
+    train_size: int
+    updates_per_epoch: float
+    gradient_norm: Mapping[str, Array]
+    weight_norm: Mapping[str, Array]
 
-    def __post_init__(self) -> None:
-        lr = np.atleast_1d(np.asarray(self.lr, dtype=float))
-        if lr.ndim != 1 or not lr.size:
+    def __init__(
+        self,
+        lr: ArrayLike,
+        batch_size: ArrayLike = 1,
+        weight_decay: ArrayLike = 0.0,
+        optimizer: str = "sgd",
+        momentum: float | None = None,
+        train_size: int = 40_000,
+        updates_per_epoch: float | None = None,
+        gradient_norm: Mapping[str, ArrayLike] = MappingProxyType({}),
+        weight_norm: Mapping[str, ArrayLike] = MappingProxyType({}),
+    ) -> None:
+        rates = np.atleast_1d(np.asarray(lr, dtype=float))
+        if rates.ndim != 1 or not rates.size:
             raise InvalidInput("the learning rates of a trace are one number an update: give at least one.")
-        if lr.size > MAX_UPDATES:
+        updates = rates.size
+        if updates > MAX_UPDATES:
             raise InvalidInput(
-                f"a trace of {lr.size:,} updates is too long to follow one by one: give at most "
+                f"a trace of {updates:,} updates is too long to follow one by one: give at most "
                 f"{MAX_UPDATES:,}."
             )
-        object.__setattr__(self, "lr", lr)
-        for name in ("batch_size", "weight_decay"):
-            object.__setattr__(self, name, _every_update(name, getattr(self, name), lr.size))
-        for name in ("gradient_norm", "weight_norm"):
-            logged = {
-                layer: _every_update(name, values, lr.size) for layer, values in getattr(self, name).items()
-            }
-            object.__setattr__(self, name, MappingProxyType(logged))
-        if set(self.gradient_norm) != set(self.weight_norm):
-            raise InvalidInput(
-                "gradient_norm and weight_norm name different layers: give both norms for every layer."
-            )
+        values: dict[str, Any] = {
+            "lr": _every_update("lr", rates, updates),
+            "batch_size": _every_update("batch_size", batch_size, updates),
+            "weight_decay": _every_update("weight_decay", weight_decay, updates),
+            "optimizer": optimizer,
+            "momentum": momentum,
+            "train_size": train_size,
+        }
+        for name, layers in (("gradient_norm", gradient_norm), ("weight_norm", weight_norm)):
+            logged = {layer: _every_update(name, norms, updates) for layer, norms in layers.items()}
+            values[name] = MappingProxyType(logged)
+        for name, value in values.items():
+            object.__setattr__(self, name, value)
+        self._check()
+        per_epoch = updates_per_epoch or train_size / float(self.batch_size.mean())
+        object.__setattr__(self, "updates_per_epoch", per_epoch)
+
+    def _check(self) -> None:
         known = get_args(OptimizerName)
         if self.optimizer not in known:
             raise InvalidInput(f"optimizer {self.optimizer!r} is unknown: choose one of {', '.join(known)}.")
@@ -96,9 +114,11 @@ class Trace(Method):
                 f"momentum = {self.momentum:g} is not allowed for {self.optimizer}: give a number from 0 to "
                 f"below 1, to sgd or muon."
             )
-        if not np.isfinite(lr).all():
-            raise InvalidInput("lr has values that are not finite: give finite numbers.")
-        if (lr < 0).any() or (self.weight_decay < 0).any() or (self.batch_size < 1).any():
+        if set(self.gradient_norm) != set(self.weight_norm):
+            raise InvalidInput(
+                "gradient_norm and weight_norm name different layers: give both norms for every layer."
+            )
+        if (self.lr < 0).any() or (self.weight_decay < 0).any() or (self.batch_size < 1).any():
             raise InvalidInput(
                 "a trace has a negative learning rate or weight decay, or a batch size below 1: give lr and "
                 "weight_decay from 0 and batch_size from 1."
@@ -113,8 +133,6 @@ class Trace(Method):
                 f"batch_size = {self.batch_size.max():g} is larger than the {self.train_size:,} training "
                 f"examples: give at most {self.train_size:,}."
             )
-        if self.updates_per_epoch is None:
-            object.__setattr__(self, "updates_per_epoch", self.train_size / float(self.batch_size.mean()))
 
     @classmethod
     def of(cls, recipe: Recipe) -> Self:
@@ -137,8 +155,8 @@ class Trace(Method):
             )
         return cls(
             lr=np.concatenate(list(recipe.learning_rate.blocks())),
-            batch_size=np.float64(recipe.batch_size),  # type: ignore[arg-type]
-            weight_decay=np.float64(recipe.weight_decay),  # type: ignore[arg-type]
+            batch_size=recipe.batch_size,
+            weight_decay=recipe.weight_decay,
             optimizer=recipe.optimizer,
             momentum=recipe.momentum,
             train_size=recipe.train_size,

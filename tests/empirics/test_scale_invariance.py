@@ -300,7 +300,7 @@ def broken(eps: float, init_scale: float) -> tuple[Array, Array, Array]:
     network = build([(init_scale, 0)], eps)
     seen: list[tuple[Tensor, Tensor]] = []
     for layer in (network.norm1, network.norm2):
-        layer.register_forward_hook(lambda module, given, y: seen.append((given[0], y)))
+        layer.register_forward_hook(lambda module, given, y: seen.append((given[0], y)))  # pyright: ignore
     images, labels = gather(digits(), torch.arange(256)[None])
     loss = losses(network(images), labels).sum()
     weights = list(kernels(network).values())

@@ -149,7 +149,7 @@ def test_the_same_numbers_every_time(cheap):
 def test_what_is_drawn_is_what_was_computed(cheap):
     figure = memory_vs_clock.draw(cheap)
     for axes, panel in zip(figure.axes, cheap, strict=False):
-        drawn = {str(line.get_gid()): line.get_xydata() for line in axes.lines if line.get_gid()}
+        drawn = {str(line.get_gid()): np.asarray(line.get_xydata()) for line in axes.lines if line.get_gid()}
         np.testing.assert_array_equal(drawn["law"][1:], np.column_stack([panel.ages, panel.memories]))
         for container, family in zip(axes.containers, FAMILIES, strict=True):
             dots = [dot for dot in panel.dots if dot.family == family]

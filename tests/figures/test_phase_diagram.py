@@ -22,8 +22,8 @@ def trace(norm: Norm, lr: float, batch_size: int, weight_decay: float) -> Trace:
     updates = norm.epochs * norm.train_size // batch_size
     return Trace(
         lr=np.full(updates, lr),
-        batch_size=np.float64(batch_size),  # type: ignore[arg-type]
-        weight_decay=np.float64(weight_decay),  # type: ignore[arg-type]
+        batch_size=np.float64(batch_size),
+        weight_decay=np.float64(weight_decay),
         train_size=norm.train_size,
     )
 

@@ -139,14 +139,12 @@ def test_what_is_no_trace_is_refused(given: dict[str, Any], says: str) -> None:
 
 
 def test_other_refusals() -> None:
-    trace = Trace(lr=[0.1, 0.1])  # type: ignore[arg-type]
+    trace = Trace(lr=[0.1, 0.1])
     with pytest.raises(InvalidInput, match="cannot be joined"):
-        joined([trace, Trace(lr=[0.1], optimizer="adam")])  # type: ignore[arg-type]
+        joined([trace, Trace(lr=[0.1], optimizer="adam")])
     with pytest.raises(InvalidInput, match="1 to 2"):
         segments(trace, 3)
     with pytest.raises(InvalidInput, match="too many to follow"):
         Trace.of(Recipe(updates=10**7 + 1))
     with pytest.raises(InvalidInput, match="sgd"):
-        measured(
-            Trace(lr=[0.1], optimizer="adam", weight_norm={"a": 1.0}, gradient_norm={"a": 1.0})  # type: ignore
-        )
+        measured(Trace(lr=[0.1], optimizer="adam", weight_norm={"a": 1.0}, gradient_norm={"a": 1.0}))

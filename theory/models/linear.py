@@ -46,7 +46,7 @@ def recursion(trace: Trace, curvature: float) -> Array:
     outside = 0.0 * trace.lr if coupled else trace.lr * trace.weight_decay
     beta = trace.momentum_coefficient if trace.optimizer == "sgd" else 0.0
     if beta == 0:
-        return np.cumprod(1 - outside - trace.lr * inside)
+        return np.cumprod(1 - outside - trace.lr * inside, dtype=float)
     left, delta, buffer = np.empty(trace.updates), 1.0, 0.0
     each = np.broadcast_to(inside, (trace.updates,)).tolist()
     for k, (lr, slope, decay) in enumerate(zip(trace.lr.tolist(), each, outside.tolist(), strict=True)):

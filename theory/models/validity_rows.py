@@ -78,9 +78,9 @@ def _trace(
 ) -> Trace:
     return Trace(
         lr=np.full(updates, lr),
-        batch_size=batch_size,  # type: ignore[arg-type]
-        weight_decay=decay,  # type: ignore[arg-type]
-        optimizer=optimizer,  # type: ignore[arg-type]
+        batch_size=batch_size,
+        weight_decay=decay,
+        optimizer=optimizer,
         train_size=10**15,  # so large that a batch takes nothing from it
         **more,
     )

@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 from initmem.theory.backward_error.coefficients import coefficients
 from initmem.theory.backward_error.differentials import ElementaryDifferentials
 from initmem.theory.backward_error.lag import NOW
-from initmem.theory.backward_error.objective import curl, is_gradient, numerical_curl, potential, vanishes
+from initmem.theory.backward_error.objective import curl, is_gradient, numerical_curl, potential
 from initmem.theory.backward_error.trees import rooted_trees
+from initmem.theory.backward_error.vanishing import vanishes
 
 X, Y, W = sp.symbols("x y w", real=True)
 

@@ -1,5 +1,7 @@
 """What is zero everywhere, what is not, and what cannot be decided."""
 
+from collections.abc import Mapping
+
 import sympy as sp
 
 from initmem.theory.backward_error.objective import is_gradient, potential
@@ -47,7 +49,7 @@ def test_a_point_of_the_domain_decides() -> None:
 def test_close_points_are_close_and_come_first() -> None:
     met: list[dict] = []
 
-    def note(point: dict) -> None:
+    def note(point: Mapping) -> None:
         met.append(dict(point))
 
     assert everywhere(note, [X, Y], {X: sp.Integer(1000)}) is None

@@ -41,9 +41,7 @@ def test_beyond_four_training_diverges() -> None:
 
 def test_it_takes_as_many_updates_as_the_output_has_powers_of_its_growth() -> None:
     # At lr * curvature = 3 the output doubles in every update: a thousandth at the start takes ten more.
-    for updates in range(60):
-        if catapult(1.0, 1e-3, 3.0, updates) < 2:
-            break
+    updates = next(k for k in range(60) if catapult(1.0, 1e-3, 3.0, k) < 2)
     assert catapult(1.0, 1e-6, 3.0, updates + 9) > 2 > catapult(1.0, 1e-6, 3.0, updates + 11)
 
 

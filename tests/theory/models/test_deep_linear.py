@@ -38,7 +38,8 @@ def test_update_of_any_widths_and_any_depth_is_exact(widths: tuple[int, ...], ba
         )
         after = [(1 - LR * DECAY) * w - LR * g for w, g in zip(layers, gradients, strict=True)]
         for i in range(len(layers) - 1):
-            predicted = next_imbalance(imbalance(*layers[i : i + 2]), *gradients[i : i + 2], LR, DECAY)
+            before, (first, second) = imbalance(*layers[i : i + 2]), gradients[i : i + 2]
+            predicted = next_imbalance(before, first, second, LR, DECAY)
             np.testing.assert_allclose(predicted, imbalance(*after[i : i + 2]), rtol=1e-12, atol=1e-11)
         layers = after
 
@@ -82,9 +83,9 @@ def test_memory_saturates_at_interpolation_and_not_with_label_noise() -> None:
 
 
 def test_recursion_is_for_plain_sgd() -> None:
-    for settings in ({"momentum": 0.5}, {"optimizer": "adam"}):
+    for trace in (Trace(lr=np.ones(1), momentum=0.5), Trace(lr=np.ones(1), optimizer="adam")):
         with pytest.raises(InvalidInput, match="no exact recursion"):
-            recursion(Trace(lr=np.ones(1), **settings), np.zeros(1))
+            recursion(trace, np.zeros(1))
 
 
 def test_without_noise_and_decay_nothing_is_forgotten() -> None:

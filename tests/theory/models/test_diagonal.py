@@ -1,6 +1,7 @@
 """Diagonal linear networks trained by SGD: exact gains, where they end, and the law under label noise."""
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -101,7 +102,8 @@ def test_any_start_is_forgotten_alike(scale: float) -> None:
 
 
 def test_training_without_an_exact_identity_is_refused() -> None:
-    for settings in ({"momentum": 0.5}, {"weight_decay": 0.1}, {"optimizer": "muon"}):
+    cases: list[dict[str, Any]] = [{"momentum": 0.5}, {"weight_decay": 0.1}, {"optimizer": "muon"}]
+    for settings in cases:
         with pytest.raises(InvalidInput, match="sgd without momentum or decay"):
             train(Trace(lr=np.ones(1), **settings), X, Y, 1.0, np.random.default_rng(0))
     with pytest.raises(InvalidInput, match="5 examples"):

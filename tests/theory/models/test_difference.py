@@ -62,7 +62,7 @@ def test_muon_forgets_on_the_sum_of_squares_whatever_the_batch(momentum: float) 
 
 def falling(optimizer: str, lr: float) -> float:
     """ln of what is left of u - v while a loss without noise falls for sum lr = 0.25."""
-    trace = Trace(lr=np.full(round(0.25 / lr), lr), optimizer=optimizer)  # type: ignore[arg-type]
+    trace = Trace(lr=np.full(round(0.25 / lr), lr), optimizer=optimizer)
     start = np.array([[1.5], [0.2]])
     u, v = run(trace, start, lambda k, w: (w.prod() - 3) * w[::-1])[:, 0]
     return math.log((u - v) / 1.3)

@@ -1,6 +1,7 @@
 """Sign-like updates beneath noise: their constants, the order of the law, and what batches do to it."""
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -28,9 +29,9 @@ from initmem.theory.trace import Trace, joined
 ROOT = math.sqrt(2 / math.pi)
 
 
-def constant(updates: int, lr: float, optimizer: OptimizerName = "muon", **others) -> Trace:
+def constant(updates: int, lr: float, optimizer: OptimizerName = "muon", **others: Any) -> Trace:
     """By default of the plain sign, which is Muon of one weight without momentum."""
-    momentum = {"momentum": 0.0} if optimizer == "muon" else {}
+    momentum: dict[str, Any] = {"momentum": 0.0} if optimizer == "muon" else {}
     return Trace(lr=np.full(updates, lr), optimizer=optimizer, **(momentum | others))
 
 
@@ -171,7 +172,8 @@ def test_larger_batches_forget_faster_and_under_sgd_they_do_not(optimizer: Optim
     assert abs(ratio - 4) < 5 * error + 0.04
     assert error < 0.4
     sgd = [constant(800, 5e-4, batch_size=b, optimizer="sgd") for b in (1, 16)]
-    np.testing.assert_array_equal(*(row_memory(t, 1.0) for t in sgd))
+    small, large = (row_memory(t, 1.0) for t in sgd)
+    np.testing.assert_array_equal(small, large)
     noise_clock = [clocks(t).T_SGD for t in sgd]
     assert noise_clock[1] == pytest.approx(noise_clock[0] / 16, rel=1e-12)
 
