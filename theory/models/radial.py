@@ -1,7 +1,7 @@
 r"""The norm of scale-invariant weights, update by update and exactly.
 
 If the loss depends on the direction of w alone, its gradient is orthogonal to w and falls as 1/r with the
-norm r = |w|. By Pythagoras every update then adds to the norm, and only decay takes from it:
+norm :math:`r = |w|`. By Pythagoras every update then adds to the norm, and only decay takes from it:
 
 .. math:: r_{k+1}^2 = (1-\eta_k\lambda_k)^2 r_k^2 + \eta_k^2 |u_k|^2,
 
