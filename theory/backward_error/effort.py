@@ -36,5 +36,5 @@ class Effort:
             )
 
     def look_at(self, expression: sp.Expr) -> None:
-        """Count a formula that was put together: two for each of its nodes, by the clock."""
+        """Count a formula that was put together: two for each of its nodes, as measured."""
         self.spend(2 * length(expression, self._lengths))
