@@ -15,9 +15,8 @@ and T_L2. The clocks are organizing principles, not theorems (Das et al., arXiv:
 import math
 from dataclasses import asdict, dataclass, fields
 from functools import cached_property
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
-
-import numpy as np
 
 from . import verdict
 from .errors import InvalidInput
@@ -131,7 +130,7 @@ def clocks(source: Recipe | Trace) -> Clocks:
 
     A run whose batch grew:
 
-    >>> trace = Trace(lr=np.full(4, 0.1), batch_size=np.array([1, 1, 2, 2]))
+    >>> trace = Trace(lr=[0.1, 0.1, 0.1, 0.1], batch_size=[1, 1, 2, 2])
     >>> round(clocks(trace).T_SGD, 12), round(clocks(Trace.of(Recipe())).T_SGD, 8)
     (0.03, 0.00073125)
     """
@@ -161,14 +160,14 @@ def _updates(source: Recipe | Trace) -> int:
     return source.total_updates if isinstance(source, Recipe) else source.updates
 
 
-def totals(source: Recipe | Trace, upto: int | None = None) -> dict[str, float]:
+def totals(source: Recipe | Trace, upto: int | None = None, since: int = 0) -> dict[str, float]:
     r"""The summed rates and the clocks.
 
     Parameters
     ----------
     source : Recipe or Trace
-    upto : int, optional
-        Number of updates; all of them by default.
+    upto, since : int, optional
+        Only the updates from `since` to before `upto`; all of them by default.
 
     Returns
     -------
@@ -181,14 +180,15 @@ def totals(source: Recipe | Trace, upto: int | None = None) -> dict[str, float]:
     1.0
     """
     if isinstance(source, Recipe):
-        sums = source.learning_rate.sum(1, upto), source.learning_rate.sum(2, upto)
+        sums = source.learning_rate.sum(1, upto, since), source.learning_rate.sum(2, upto, since)
         return {"sum_lr": sums[0], "sum_lr_squared": sums[1], **clock_values(source, *sums)}
-    lr, effective = source.lr[:upto], source.effective_lr[:upto]
+    part = slice(since, upto)
+    lr, effective = source.lr[part], source.effective_lr[part]
     return {
         "sum_lr": math.fsum(lr),
         "sum_lr_squared": math.fsum(lr**2),
-        "T_SGD": math.fsum(effective**2 / source.batch_size[:upto]),
-        "T_L2": math.fsum(source.decay[:upto]),
+        "T_SGD": math.fsum(effective**2 / source.batch_size[part]),
+        "T_L2": math.fsum(source.decay[part]),
         "T_adapt": math.fsum(lr),
     }
 
@@ -196,8 +196,8 @@ def totals(source: Recipe | Trace, upto: int | None = None) -> dict[str, float]:
 def _late_share(source: Recipe | Trace, values: dict[str, float]) -> dict[str, float]:
     """How much of each clock the last tenth of the updates adds; 0 for a clock that stands still."""
     updates = _updates(source)
-    early = totals(source, updates - -(-updates // 10)) if updates > 1 else dict.fromkeys(values, 0.0)
-    return {name: 1 - early[name] / total if total else 0.0 for name, total in values.items()}
+    late = totals(source, since=updates - -(-updates // 10))
+    return {name: late[name] / total if total else 0.0 for name, total in values.items()}
 
 
 def segments(source: Recipe | Trace, parts: int = 10) -> dict[str, list[float]]:
@@ -228,12 +228,12 @@ def segments(source: Recipe | Trace, parts: int = 10) -> dict[str, list[float]]:
     updates = _updates(source)
     if not 1 <= parts <= updates:
         raise InvalidInput(f"parts = {parts} is not allowed for {updates} updates: give 1 to {updates}.")
-    ends = [updates * part // parts for part in range(1, parts + 1)]
-    running = [totals(source, end) for end in ends]
+    cuts = [updates * part // parts for part in range(parts + 1)]
+    running = [totals(source, end, start) for start, end in pairwise(cuts)]
     shares = {}
     for name in CLOCKS:
-        values, total = np.array([0.0, *(sums[name] for sums in running)]), running[-1][name]
-        shares[name] = (np.diff(values) / total if total else np.zeros(parts)).tolist()
+        total = math.fsum(sums[name] for sums in running)
+        shares[name] = [sums[name] / total if total else 0.0 for sums in running]
     return shares
 
 

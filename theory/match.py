@@ -149,7 +149,7 @@ def _bracket(gap: Callable[[float], float], at: float) -> tuple[float, float] | 
     here = gap(at)
     for direction in (1, -1):
         end, step = at, math.log(2)
-        while step > 1e-9 and abs(end) < 100:
+        while step > 1e-9 and abs(end) < 500:
             try:
                 there = gap(end + direction * step)
             except (InvalidInput, ValueError):  # beyond what a recipe may be: come closer to that end

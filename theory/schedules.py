@@ -130,12 +130,12 @@ class Schedule:
         after = SHAPES[self.shape](np.maximum(k - w, 0.0), max(self.updates - w, 1))
         return self.lr * (np.where(k < w, (k + 1.0) / w, after) if w else after)
 
-    def blocks(self, upto: int | None = None) -> Iterator[Array]:
-        """Learning rates of updates 0 to ``upto - 1`` in consecutive blocks of bounded size."""
+    def blocks(self, upto: int | None = None, since: int = 0) -> Iterator[Array]:
+        """Learning rates of updates `since` to ``upto - 1`` in consecutive blocks of bounded size."""
         end = self.updates if upto is None else upto
-        for start in range(0, end, BLOCK):
+        for start in range(since, end, BLOCK):
             yield self(np.arange(start, min(start + BLOCK, end)))
 
-    def sum(self, power: int = 1, upto: int | None = None) -> float:
-        r""":math:`\sum_{k < K} \eta_k^p` for ``p = power``, over all updates or the first `upto`."""
-        return math.fsum(float(np.sum(block**power)) for block in self.blocks(upto))
+    def sum(self, power: int = 1, upto: int | None = None, since: int = 0) -> float:
+        r""":math:`\sum_{k} \eta_k^p` for ``p = power`` over the updates from `since` to before `upto`."""
+        return math.fsum(float(np.sum(block**power)) for block in self.blocks(upto, since))

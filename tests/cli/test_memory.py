@@ -127,6 +127,9 @@ def test_the_list_names_every_memory_and_clock(call) -> None:
         (["scale-invariant", "--init-scale", "0"], "positive norm"),
         (["noisy-quadratic", "--optimizer", "adam", "--noise", "0"], "above 0"),
         (["row-space", "--lr", "-1"], "lr = -1"),
+        (["row-space", "--lr", "100", "--updates", "50"], "beyond stability"),
+        (["row-space", "--lr", "1e90", "--updates", "500"], "beyond stability"),
+        (["scale-invariant", "--noise", "1e300"], "from 0 to 1e+100"),
     ],
 )
 def test_wrong_input_is_one_sentence_and_status_two(call, arguments: list[str], says: str) -> None:

@@ -92,6 +92,11 @@ def test_a_design_by_hand() -> None:
     assert after.lr == pytest.approx(math.sqrt(4 / (16 * 400)), rel=1e-12)
 
 
+def test_rates_may_be_as_small_as_a_recipe_takes() -> None:
+    before = Recipe(lr=1e-90, updates=100)
+    assert matched(before, Recipe(lr=1e-80, updates=100), "T_SGD").lr == pytest.approx(1e-90, rel=1e-12)
+
+
 def test_what_no_knob_reaches_is_said() -> None:
     with pytest.raises(InvalidInput, match=r"no lr reaches memory 0\.5 of null-space"):
         designed(Recipe(updates=100), "null-space", 0.5)

@@ -72,8 +72,21 @@ def null_age(trace: Trace) -> Array:
 
 
 def row_memory(trace: Trace, curvature: float) -> Array:
-    """What is left on average of a difference along a direction of the data."""
-    return recursion(trace, curvature)
+    """What is left on average of a difference along a direction of the data.
+
+    Raises
+    ------
+    InvalidInput
+        If the difference grows, which is not forgetting but divergence.
+    """
+    with np.errstate(over="ignore", invalid="ignore"):
+        left = recursion(trace, curvature)
+    if not (np.abs(left) <= 1 + 1e-12).all():
+        raise InvalidInput(
+            f"lr = {trace.lr.max():g} with curvature = {curvature:g} is beyond stability, where differences "
+            f"grow: lower one of them."
+        )
+    return left
 
 
 def row_age(trace: Trace, curvature: float) -> Array:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from ..errors import InvalidInput
 from ..method import OptimizerName
+from ..recipe import LARGEST
 from ..trace import Array, Trace
 
 if TYPE_CHECKING:
@@ -101,6 +102,6 @@ class MemoryModel:
             if name not in self.settings:
                 asked = ", ".join(self.settings) or "nothing beyond the recipe"
                 raise InvalidInput(f"{name} = {value:g} is not used by {self.name}: it asks for {asked}.")
-            if not 0 <= value < float("inf"):
-                raise InvalidInput(f"{name} = {value:g} is not allowed: give a number from 0.")
+            if not 0 <= value <= LARGEST:
+                raise InvalidInput(f"{name} = {value:g} is not allowed: give a number from 0 to {LARGEST:g}.")
         return {**self.settings, **given}
