@@ -2,18 +2,32 @@
 
 import inspect
 import os
+import re
 import subprocess
 import sys
 from functools import cache
 
 import sympy as sp
 from optimizer_pages import bullets, display, plain, works
+from sympy.core.alphabets import greeks
 
 from initmem.theory.models import NAMES, WHERE, named
 from initmem.theory.models.model import MemoryModel, Step
 from initmem.theory.models.validity import CLOCKS, Entry, table
 
 SIGNS = {"exact": "=", "leading order": "≈", "contributes nothing": "0", "wrong": "✗", "does not run": ""}
+
+# Symbols whose names sympy would not set as they are meant.
+LETTERS = {
+    "lr": r"\eta",
+    "weight_decay": r"\lambda",
+    "batch_size": "b",
+    "<w, grad L>": r"\langle w, \nabla L\rangle",
+    "d r^4/dt": r"\frac{dr^4}{dt}",
+    "d ln r/d ln r_0": r"\frac{d\ln r}{d\ln r_0}",
+    "n_sgd": r"n_{\mathrm{sgd}}",
+    "n_adam": r"n_{\mathrm{adam}}",
+}
 
 # Recipes short enough to simulate, at which the laws hold.
 EXAMPLES = {
@@ -61,7 +75,7 @@ def evidence() -> str:
                 move, after = max(
                     zip(entry.moves, others, strict=True), key=lambda pair: abs(pair[1] - before)
                 )
-                lines.append(f"| {remembers} | `{clock}` | {move} | {before:.3g} | {_memory(after)} |")
+                lines.append(f"| {remembers} | `{clock}` | {plain(move)} | {before:.3g} | {_memory(after)} |")
     return "\n".join(lines) + "\n"
 
 
@@ -95,7 +109,15 @@ def page(name: str) -> str:
 
 def derivation(steps: tuple[Step, ...]) -> list[str]:
     """Every step as a sentence and a formula."""
-    return [part for step in steps for part in (f"{plain(step.text)}:", display(sp.latex(step.equation)))]
+    return [part for step in steps for part in (f"{plain(step.text)}:", display(_formula(step)))]
+
+
+def _formula(step: Step) -> str:
+    names = {symbol: LETTERS.get(symbol.name) for symbol in step.equation.free_symbols}
+    for symbol in names:
+        if names[symbol] is None and re.fullmatch("[a-z]{3,}", symbol.name) and symbol.name not in greeks:
+            names[symbol] = rf"\mathrm{{{symbol.name}}}"
+    return sp.latex(step.equation, symbol_names={k: v for k, v in names.items() if v is not None})
 
 
 def example(model: MemoryModel) -> str:
