@@ -100,7 +100,8 @@ def interpolator(x: ArrayLike, y: ArrayLike, alpha: ArrayLike, start: ArrayLike 
                 break
             step = np.linalg.solve((x * (square * np.cosh(angle))) @ x.T, rest)
             length, now = 1.0, dual(c)
-            while not dual(c - length * step) <= now and length > 1e-12:
+            # Near the end a full step changes the dual by less than its rounding, and has to be taken.
+            while not dual(c - length * step) <= now + 1e-14 * abs(now) and length > 1e-12:
                 length /= 2
             c = c - length * step
         return square * np.sinh(c @ x + offset)
